@@ -1,0 +1,57 @@
+/* format.h -- arrays in files: one small interface, one file a format (.npy .npz raw .csv .txt).
+ * Knows nothing of expressions. All errors are sentences that name the file, what was found and what was wanted. */
+#ifndef FORMATS_FORMAT_H
+#define FORMATS_FORMAT_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "include/gpuexpr.h"
+
+/* An array read from a file. Strides count elements and may describe Fortran order. */
+struct file_array {
+	gx_dtype dtype;
+	int rank;
+	int64_t shape[GX_MAX_RANK], stride[GX_MAX_RANK];
+	void *data;         /* first element */
+	size_t bytes;       /* of all elements */
+	void *owner;        /* what file_array_free releases: a mapping or a malloc'd block */
+	size_t owner_bytes; /* > 0: owner is a mapping of this many bytes; 0: owner is malloc'd (or NULL) */
+};
+
+/* Read an array. spec: "path.npy", "path.npz:member", "path.csv" ".tsv" ".txt", "path.raw:f32:1024x1024" (any extension before
+ * ":dtype:shape" is raw; shape 0..8 extents joined by x), "-" (.npy on standard input), and any of these with ":bf16"
+ * appended to a |V2 .npy file. Gives *a: file_array_free. Status: IO (missing, unreadable, malformed), UNSUPPORTED (a dtype that
+ * gpuexpr does not have), SHAPE (rank above 8), NOMEM. */
+gx_status file_read(const char *spec, struct file_array *a, gx_error *err);
+void file_array_free(struct file_array *a);
+/* Names of the members of an .npz file, without ".npy". Gives *names (array and strings in one malloc'd block: free()). */
+gx_status npz_members(const char *path, char ***names, int *count, gx_error *err);
+
+/* An output that becomes visible all at once: data goes to a temporary file in the folder of `path`, and output_commit
+ * renames it. Formats by extension: .npy .csv .tsv .txt .raw (else .npy); "-" = .npy on standard output, "-.csv" = CSV there. */
+struct output {
+	char *path;         /* final path, symbolic links resolved; NULL for standard output */
+	char *temporary;    /* NULL before output_write and after commit or abandon */
+	int force;          /* 1: an existing file may be replaced */
+};
+
+/* Check that path may be written: the folder exists and is writable, and without force that no file is there. Nothing
+ * is created. Gives *o: output_abandon or output_commit. */
+gx_status output_open(const char *path, int force, struct output *o, gx_error *err);
+/* Write a C-contiguous array to the temporary. */
+gx_status output_write(struct output *o, const gx_array *a, gx_error *err);
+/* Publish. With force = 0 a file that appeared meanwhile is refused, not replaced. Frees o's memory in any case. */
+gx_status output_commit(struct output *o, gx_error *err);
+/* Remove the temporary. Frees o's memory. */
+void output_abandon(struct output *o);
+/* Remove all temporaries that are open in this process; async-signal-safe (for SIGINT and SIGTERM handlers). */
+void output_abandon_all(void);
+
+/* Text of one element, shortest that reads back to the same value ("0.1", "nan", "-0.0", "True"); returns its length. buf
+ * of 40 bytes. No locale. */
+int element_text(gx_dtype t, const void *element, char buf[40]);
+/* Parse one number of a CSV field or a command line, whole string; 0 or -1. No locale. */
+int number_parse(const char *s, size_t n, double *value, int64_t *integer, int *is_integer);
+
+#endif
