@@ -1,0 +1,63 @@
+/* codegen.h -- a kernel of a plan to CUDA C text. Pure functions: no machine is touched.
+ *
+ * The text is self-contained (no headers), its entry is `extern "C" __global__ void gx_kernel(...)` with one parameter: a struct of
+ * everything that varies between launches (pointers, extents, strides, constants by argument). The struct is passed by value when it
+ * fits 4096 bytes, else in device memory behind a pointer. `args` lists its members, so that the runtime fills it without
+ * knowing the text. Names are positional (p0, n1, s2_0, v17); the user's names appear only in the comment, escaped. */
+#ifndef CODEGEN_CODEGEN_H
+#define CODEGEN_CODEGEN_H
+
+#include "base/buf.h"
+#include "ir/plan.h"
+
+enum arg_kind {
+	ARG_POINTER,    /* address of buffer `index` (kernel->buf) plus the port's offset is NOT included: base address */
+	ARG_OFFSET,     /* access.off of port `index` */
+	ARG_STRIDE,     /* access.stride[axis] of port `index` */
+	ARG_GATHER,     /* gather[axis].stride of port `index` */
+	ARG_EXTENT,     /* kernel->extent[axis] */
+	ARG_NMAP, ARG_NREDUCE,
+	ARG_CONST,      /* bits of step `index` of the body (axis 0) or the tail (axis 1) */
+	ARG_SIZE,       /* plan->check[index].size */
+	ARG_SPLITS,     /* launch.splits */
+	ARG_SCRATCH,    /* device scratch of launch.scratch bytes */
+	ARG_COUNTERS,   /* device array of launch.counters uint32, zero before and after each launch */
+	ARG_ERROR       /* device struct gx_failure {u64 position (~0 = none); u64 check}; kernels return at once when position is set */
+};
+
+struct arg {
+	uint8_t kind;
+	uint8_t size;          /* bytes: 4 or 8 */
+	uint16_t axis;
+	uint32_t index;
+	uint32_t offset;       /* in the struct, naturally aligned */
+};
+
+struct cuda_text {
+	struct buf text;
+	struct arg *arg; int narg; int arg_cap;
+	unsigned args_size;    /* bytes of the struct, multiple of 8 */
+	int by_pointer;        /* 1: the parameter is the address of the struct */
+	int block;             /* threads per block that the text was made for */
+	int family;            /* codegen's own: which file made it */
+};
+
+struct device_info {       /* what launch geometry depends on */
+	int sms, max_threads_sm, l2_bytes;
+};
+
+struct launch {
+	unsigned grid[3], block;
+	unsigned shared;       /* dynamic shared memory, bytes */
+	unsigned splits;       /* blocks that share one output of a reduction */
+	size_t scratch;        /* bytes of scratch */
+	unsigned counters;     /* uint32 counters */
+};
+
+/* Kernel to text. plan is for checks. Gives t (text.text with buf_free, arg with free()). 0, or -1 when memory ran out. */
+int cuda_text_make(const struct plan *plan, const struct kernel *k, gx_math math, struct cuda_text *t);
+void cuda_text_free(struct cuda_text *t);
+/* Geometry for one launch; needs only the kernel and the device. A grid[0] of 0 means: nothing to do. */
+void cuda_launch_make(const struct kernel *k, const struct cuda_text *t, const struct device_info *d, struct launch *l);
+
+#endif
