@@ -38,7 +38,7 @@ static int continues(char c)
 	return ((unsigned char)c & 0xc0) == 0x80;   /* a later byte of a UTF-8 character */
 }
 
-void diag_place(const struct source *src, struct span at, int *line, int *column)
+void diag_place(const struct text *src, struct span at, int *line, int *column)
 {
 	*line = 1;
 	*column = 1;
@@ -53,7 +53,7 @@ void diag_place(const struct source *src, struct span at, int *line, int *column
 }
 
 /* The part of the source line that is shown: the whole line, or a window around the place when the line is long. */
-static void window(const struct source *src, struct span at, size_t *from, size_t *to)
+static void window(const struct text *src, struct span at, size_t *from, size_t *to)
 {
 	size_t b = at.begin < src->len ? at.begin : src->len, lo = b, hi = b;
 
@@ -69,7 +69,7 @@ static void window(const struct source *src, struct span at, size_t *from, size_
 	*to = hi;
 }
 
-static void render_line(struct buf *b, const struct source *src, struct span at)
+static void render_line(struct buf *b, const struct text *src, struct span at)
 {
 	size_t from, to;
 	int width = 0;
@@ -92,7 +92,7 @@ static void render_line(struct buf *b, const struct source *src, struct span at)
 		buf_char(b, '~');
 }
 
-static void render(struct buf *b, const struct source *src, struct span at, const char *word, const char *message, const char *hint)
+static void render(struct buf *b, const struct text *src, struct span at, const char *word, const char *message, const char *hint)
 {
 	int line, column;
 	int placed = src && at.end;

@@ -12,7 +12,7 @@
 #include "base/buf.h"
 #include "include/gpuexpr.h"
 
-struct source {
+struct text {
 	const char *origin;   /* shown before line:column */
 	const char *text;     /* NUL-terminated */
 	size_t len;
@@ -23,7 +23,7 @@ struct span {
 };
 
 struct diag {
-	const struct source *src;   /* may be NULL */
+	const struct text *src;   /* may be NULL */
 	gx_status status;           /* GX_OK while there is no error */
 	struct span span;
 	char message[512];
@@ -36,7 +36,7 @@ gx_status diag_error(struct diag *d, gx_status s, struct span at, const char *fm
 /* Add a hint to the error just recorded; ignored when a hint is there. */
 void diag_hint(struct diag *d, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 void diag_warn(struct diag *d, struct span at, const char *hint, const char *fmt, ...) __attribute__((format(printf, 4, 5)));
-void diag_place(const struct source *src, struct span at, int *line, int *column);   /* 1-based, columns in characters */
+void diag_place(const struct text *src, struct span at, int *line, int *column);   /* 1-based, columns in characters */
 /* Render to the caller's error object; err may be NULL. Returns d->status. */
 gx_status diag_fill(const struct diag *d, gx_error *err);
 /* Fill err with a sentence that has no place in a text. Returns s. err may be NULL. */
