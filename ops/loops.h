@@ -1,0 +1,25 @@
+/* loops.h -- the rows of the tables as loops over blocks of values: what the CPU engine runs and what constants are folded with.
+ *
+ * A loop handles n values from the start of its buffers. Buffers are 64-byte aligned and hold a multiple of LOOP_PAD elements:
+ * a loop may read and write up to the next multiple of LOOP_PAD, so that body and tail are the same instructions (what is
+ * read past n is garbage and must not trap). dst may equal an operand. */
+#ifndef OPS_LOOPS_H
+#define OPS_LOOPS_H
+
+#include <stddef.h>
+
+#include "ops/ops.h"
+
+enum { LOOP_PAD = 64, LOOP_BLOCK = 512 };   /* LOOP_BLOCK: the block size engines should use, in elements */
+
+typedef void (*loop_fn)(void *dst, const void *a, const void *b, const void *c, size_t n);
+
+/* The loop of an operation whose row is for register type t; never NULL for a valid (op, t). For COND rows a is bool bytes. */
+loop_fn loop_op(enum op op, gx_dtype t);
+/* Conversion between register types, and between a memory type and its register type (float16 and bfloat16 with float32).
+ * b and c are ignored. BOOL results are 0 or 1; from BOOL memory any nonzero byte is 1 (loop_cast(GX_BOOL, GX_BOOL)). */
+loop_fn loop_cast(gx_dtype to, gx_dtype from);
+/* The instruction set in use: "avx512", "avx2", "sse2", "generic". Chosen once, by the processor (GPUEXPR_ISA overrides). */
+const char *loop_isa(void);
+
+#endif
