@@ -30,7 +30,7 @@ $(B)/%.o: %.c
 
 $(B)/lexer/lex.c: lexer/lex.re
 	@mkdir -p $(@D)
-	$(Q)re2c -W -Werror --no-generate-dates -i $< -o $@
+	$(Q)re2c -W -Werror -i $< -o $@
 
 $(B)/parser/grammar.c: parser/grammar.y
 	@mkdir -p $(@D)
