@@ -20,9 +20,18 @@ enum arg_kind {
 	ARG_CONST,      /* bits of step `index` of the body (axis 0) or the tail (axis 1) */
 	ARG_SIZE,       /* plan->check[index].size */
 	ARG_SPLITS,     /* launch.splits */
+	ARG_LANES,      /* launch.lanes */
 	ARG_SCRATCH,    /* device scratch of launch.scratch bytes */
 	ARG_COUNTERS,   /* device array of launch.counters uint32, zero before and after each launch */
-	ARG_ERROR       /* device struct gx_failure {u64 position (~0 = none); u64 check}; kernels return at once when position is set */
+	ARG_ERROR       /* device struct device_failure; kernels return at once when a kernel before them has set it */
+};
+
+/* What a failed check leaves in device memory: the smallest failing position. Before a run: {~0, 0, 0, 0}. */
+struct device_failure {
+	uint64_t position;     /* linear number of the point; ~0 = no failure */
+	uint64_t check;        /* number in plan->check */
+	int64_t value;         /* the index found there */
+	uint64_t lock;         /* of the kernels' own; 0 at rest */
 };
 
 struct arg {
@@ -39,7 +48,7 @@ struct cuda_text {
 	unsigned args_size;    /* bytes of the struct, multiple of 8 */
 	int by_pointer;        /* 1: the parameter is the address of the struct */
 	int block;             /* threads per block that the text was made for */
-	int family;            /* codegen's own: which file made it */
+	int per_thread;        /* points that a thread handles in one full tile */
 };
 
 struct device_info {       /* what launch geometry depends on */
@@ -50,6 +59,7 @@ struct launch {
 	unsigned grid[3], block;
 	unsigned shared;       /* dynamic shared memory, bytes */
 	unsigned splits;       /* blocks that share one output of a reduction */
+	unsigned lanes;        /* threads of a block that share one output of a reduction: a power of two */
 	size_t scratch;        /* bytes of scratch */
 	unsigned counters;     /* uint32 counters */
 };
@@ -59,5 +69,11 @@ int cuda_text_make(const struct plan *plan, const struct kernel *k, gx_math math
 void cuda_text_free(struct cuda_text *t);
 /* Geometry for one launch; needs only the kernel and the device. A grid[0] of 0 means: nothing to do. */
 void cuda_launch_make(const struct kernel *k, const struct cuda_text *t, const struct device_info *d, struct launch *l);
+/* The argument struct for one launch: t->args_size bytes at `args` (8-byte aligned). address: one entry for each kernel->buf;
+ * scratch, counters, error: device addresses (0 where the launch needs none). The runtime and the emulator both use it. */
+void cuda_args_fill(const struct plan *plan, const struct kernel *k, const struct cuda_text *t, const struct launch *l,
+	const uint64_t *address, uint64_t scratch, uint64_t counters, uint64_t error, void *args);
+/* Why this kernel is too large for the compiler, as a sentence for people (static storage), or NULL. Ask before cuda_text_make. */
+const char *cuda_text_limit(const struct kernel *k);
 
 #endif
