@@ -58,7 +58,8 @@ struct ins {
 	uint32_t access;         /* INS_IOTA, INS_LOAD: index in ir->access */
 	uint32_t gather;         /* INS_LOAD: first of nargs entries of ir->gather */
 	uint32_t source;         /* INS_LOAD: index in ir->source */
-	uint64_t bits;           /* INS_CONST: the value in its register type's representation, low bytes first */
+	uint64_t bits;           /* INS_CONST: the value in its register type's representation, low bytes first;
+	                          * INS_LOAD: 1 + level of the range check that its gathers rely on, 0 = none */
 };
 
 enum source_kind { SOURCE_INPUT, SOURCE_TEMP };
@@ -84,6 +85,7 @@ struct def {
 	uint32_t source;               /* the temporary; same rank as the value's domain, reduced axes have extent 1 */
 	enum red red;
 	unsigned axes;                 /* bit k: axis k is reduced */
+	struct span span;              /* where it was written */
 };
 
 /* A result of the program. */
@@ -92,6 +94,7 @@ struct output {
 	uint32_t value;
 	gx_dtype mem;                  /* element type in memory */
 	struct shape shape;
+	struct span span;              /* its statement */
 };
 
 /* Every element of `value` (int64) must lie in [-size, size). */
@@ -107,6 +110,7 @@ struct check {
 struct ir {
 	struct arena *arena;
 	struct diag *diag;
+	struct span span;              /* what is being built, for definitions and messages */
 	struct ins *ins;
 	size_t nins, ins_cap;
 	uint32_t *table;               /* hash-consing: open addressing over ins[] */
@@ -118,8 +122,11 @@ struct ir {
 	struct def *def;               size_t ndef, def_cap;
 	struct output *output;         size_t noutput, output_cap;
 	struct check *check;           size_t ncheck, check_cap;
-	uint8_t *level;                /* per ins: longest chain of definitions below it */
-	size_t level_cap;
+	uint8_t *heavy;                /* per ins: 1 when function calls are below it (in the same domain) */
+	uint16_t *level;               /* per ins: longest chain of definitions and checks below it */
+	uint32_t *stored;              /* per ins: 1 + the definition that stores it, 0 = none */
+	uint32_t *stamp;               /* per ins: scratch of walks; equal to `walk` = seen */
+	uint32_t walk;
 };
 
 struct ir *ir_new(struct arena *a, struct diag *d);
@@ -129,7 +136,8 @@ uint32_t ir_const(struct ir *ir, gx_dtype type, uint64_t bits, int by_arg);
 uint32_t ir_int(struct ir *ir, gx_dtype type, int64_t v, int by_arg);      /* v must fit the integer, bool or float type */
 uint32_t ir_float(struct ir *ir, gx_dtype type, double v, int by_arg);
 uint32_t ir_iota(struct ir *ir, const struct shape *s, gx_dtype type, const struct access *a);
-uint32_t ir_load(struct ir *ir, const struct shape *s, uint32_t source, const struct access *a, const struct gather *g, int ngather);
+uint32_t ir_load(struct ir *ir, const struct shape *s, uint32_t source, const struct access *a, const struct gather *g, int ngather,
+	uint64_t check_level);
 uint32_t ir_load_all(struct ir *ir, uint32_t source);                      /* the source as it is */
 uint32_t ir_op(struct ir *ir, enum op op, uint32_t a, uint32_t b, uint32_t c);   /* NO_VALUE for operands that op has not */
 uint32_t ir_cast(struct ir *ir, gx_dtype to, uint32_t v);
@@ -139,7 +147,8 @@ uint32_t ir_input(struct ir *ir, int input, const char *name, gx_dtype mem, cons
 struct map {
 	struct shape to;
 	struct access axis[MAX_RANK];
-	uint32_t gather[MAX_RANK];     /* NO_VALUE where there is none; int64 or int32 over `to` */
+	uint32_t gather[MAX_RANK];     /* NO_VALUE where there is none; int64 over `to` */
+	uint64_t check_level;          /* 1 + level of the checks that the gathers rely on, 0 = in range by construction */
 };
 
 void map_identity(struct map *m, const struct shape *from, const struct shape *to);   /* all axes to themselves; broadcasting where from has 1 */
@@ -149,9 +158,10 @@ uint32_t ir_reshape(struct ir *ir, uint32_t v, const struct shape *from, const s
 /* Store v in a temporary and load it back; the same v gives the same temporary. */
 uint32_t ir_store(struct ir *ir, uint32_t v, const struct shape *s);
 /* Reduce over the axes in the mask; the result keeps them with extent 1 and has accumulator type. */
-uint32_t ir_reduce(struct ir *ir, enum red red, uint32_t v, const struct shape *s, unsigned axes, struct shape *kept);
+uint32_t ir_reduce(struct ir *ir, enum red red, uint32_t v, uint32_t position, const struct shape *s, unsigned axes, struct shape *kept);
 
 int ir_is_const(const struct ir *ir, uint32_t v);
+int ir_affine_reshape(const struct shape *from, const int64_t *stride, const struct shape *to, int64_t *out);   /* 1: strides for `to` exist */
 /* Evaluate an operation on constants exactly as the CPU engine would. */
 uint64_t fold_op(enum op op, gx_dtype type, uint64_t a, uint64_t b, uint64_t c);
 uint64_t fold_cast(gx_dtype to, gx_dtype from, uint64_t a);
