@@ -414,7 +414,7 @@ void cache_trim(struct cache *c, long long bytes, int *removed, long long *freed
 	int i, n = cache_scan(c, &item), over;
 
 	for (i = 0; i < n; i++)
-		total += item[i].bytes;
+		total += item[i].temporary ? 0 : item[i].bytes;
 	over = total > bytes;
 	for (i = 0; i < n; i++) {
 		int stale = item[i].temporary && item[i].used < now - HOUR;
@@ -422,7 +422,7 @@ void cache_trim(struct cache *c, long long bytes, int *removed, long long *freed
 		if (!stale && (!over || item[i].temporary || total <= bytes / 5 * 4))
 			continue;
 		cache_remove(c, item[i].name);
-		total -= item[i].bytes;
+		total -= item[i].temporary ? 0 : item[i].bytes;
 		*freed += item[i].bytes;
 		++*removed;
 	}

@@ -260,7 +260,7 @@ gx_status nvrtc_compile(const char *source, int cc, enum image_form form, gx_mat
 	if (!j.lib)
 		return no_library(cc, err);
 	image->target = pick(j.lib, cc);
-	image->ptx = form == FORM_PTX || image->target != cc;
+	image->ptx = form == FORM_PTX || (form == FORM_BEST && image->target != cc);
 	image->nvrtc = j.lib->version;
 	set_options(&j, math);
 	if (compile_apart(&j))

@@ -43,7 +43,8 @@ struct image {
 
 enum image_form {
 	FORM_BEST,           /* cubin for a known cc; PTX of the newest older target for a newer GPU */
-	FORM_PTX             /* PTX for cc or the newest older target */
+	FORM_PTX,            /* PTX for cc or the newest older target */
+	FORM_CUBIN           /* cubin for cc or the newest older target (which runs on cc only within a major version) */
 };
 
 /* Compile one program. Gives image: image_free. On failure *image is zero. Status: NOMEM; COMPILER: no NVRTC, or none for
