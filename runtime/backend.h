@@ -43,6 +43,7 @@ gx_status cuda_engine_alloc(struct cuda_engine *e, size_t bytes, void **data, gx
 void cuda_engine_free(struct cuda_engine *e, void *data);
 gx_status cuda_engine_upload(struct cuda_engine *e, void *device, const void *host, size_t bytes, void *stream, gx_error *err);   /* returns when host may be reused */
 gx_status cuda_engine_download(struct cuda_engine *e, void *host, const void *device, size_t bytes, void *stream, gx_error *err); /* returns when done */
+int cuda_engine_ordinal(const struct cuda_engine *e);   /* of its GPU: 0, 1, ... */
 /* "sm_90" of the engine's device. */
 const char *cuda_engine_arch(const struct cuda_engine *e);
 /* PTX of one kernel text for a dump; needs NVRTC, no GPU. Gives *ptx: free(). */
