@@ -19,7 +19,7 @@ struct binding {
 };
 
 /* Types, shapes and statements of a program to IR. NULL after an error in d. Memory: arena a (its `fail` is set). */
-struct ir *check_program(struct arena *a, struct diag *d, struct formula *f, struct binding *b, int n);
+struct ir *check_program(struct arena *a, struct diag *d, const struct formula *f, struct binding *b, int n);
 
 /* ---- inside ir/ ---- */
 
@@ -53,7 +53,7 @@ struct check_state {
 	struct scope *globals;
 	const struct ast **def; size_t ndef, def_cap;
 	const struct ast *active[MAX_DEPTH]; int nactive;   /* defs being inlined */
-	struct { const char *name; const struct ast *def; } builtin[64]; int nbuiltin;
+	struct { const char *name; const struct ast *def; struct text text; } builtin[64]; int nbuiltin;
 };
 
 /* Arguments of a call: positional nodes and keywords by name. */

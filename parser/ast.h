@@ -40,8 +40,8 @@ struct ast {
 enum { MAX_DEPTH = 256 };     /* brackets, calls and right operands inside each other */
 
 struct formula {
-	struct arena arena;
-	jmp_buf no_memory;
+	struct arena *arena;      /* where nodes go: own, or the program's while it is checked */
+	struct arena own;
 	struct text text;
 	struct diag diag;         /* of the parse; keeps its warnings */
 	struct ast *program;

@@ -52,9 +52,9 @@ statement ::= expr(E).                       { parse_statement(p, E); }
 statement ::= NAME(N) ASSIGN expr(E).        { parse_statement(p, parse_named(p, AST_ASSIGN, N, E)); }
 statement ::= DEF NAME(N) LP names(L) RP ASSIGN expr(E). { parse_statement(p, parse_def(p, N, L, E)); }
 
-names(A) ::= .                               { A = ast_new(&p->f->arena, AST_DEF, (struct span){0, 0}); }
+names(A) ::= .                               { A = ast_new(p->f->arena, AST_DEF, (struct span){0, 0}); }
 names(A) ::= name_list(B).                   { A = B; }
-name_list(A) ::= NAME(N).                    { A = ast_new(&p->f->arena, AST_DEF, N.span); ast_add(A, parse_name(p, N)); }
+name_list(A) ::= NAME(N).                    { A = ast_new(p->f->arena, AST_DEF, N.span); ast_add(A, parse_name(p, N)); }
 name_list(A) ::= name_list(B) COMMA NAME(N). { A = B; ast_add(A, parse_name(p, N)); }
 
 expr(A) ::= expr(B) QUESTION expr(C) COLON expr(D). [QUESTION] { A = parse_cond(p, B, C, D); }
@@ -98,30 +98,30 @@ expr(A) ::= INF(N).                          { A = parse_number(p, N); }
 expr(A) ::= NAN(N).                          { A = parse_number(p, N); }
 expr(A) ::= PI(N).                           { A = parse_number(p, N); }
 
-args(A) ::= .                                { A = ast_new(&p->f->arena, AST_CALL, (struct span){0, 0}); }
+args(A) ::= .                                { A = ast_new(p->f->arena, AST_CALL, (struct span){0, 0}); }
 args(A) ::= arg_list(B).                     { A = B; }
 args(A) ::= arg_list(B) COMMA.               { A = B; }
-arg_list(A) ::= arg(B).                      { A = ast_new(&p->f->arena, AST_CALL, B->span); ast_add(A, B); }
+arg_list(A) ::= arg(B).                      { A = ast_new(p->f->arena, AST_CALL, B->span); ast_add(A, B); }
 arg_list(A) ::= arg_list(B) COMMA arg(C).    { A = B; ast_add(A, C); }
 arg(A) ::= expr(B).                          { A = B; }
 arg(A) ::= tuple(B).                         { A = B; }
-arg(A) ::= NONE(N).                          { A = ast_new(&p->f->arena, AST_NONE, N.span); }
+arg(A) ::= NONE(N).                          { A = ast_new(p->f->arena, AST_NONE, N.span); }
 arg(A) ::= NAME(N) ASSIGN arg(B).            { A = parse_named(p, AST_KEYWORD, N, B); }
 tuple(A) ::= LP(S) RP(T).                    { A = parse_tuple(p, 0, 0, S, T); }
 tuple(A) ::= LP(S) expr(B) COMMA RP(T).      { A = parse_tuple(p, B, 0, S, T); }
 tuple(A) ::= LP(S) expr(B) COMMA expr_list(L) RP(T).       { A = parse_tuple(p, B, L, S, T); }
 tuple(A) ::= LP(S) expr(B) COMMA expr_list(L) COMMA RP(T). { A = parse_tuple(p, B, L, S, T); }
-expr_list(A) ::= expr(B).                    { A = ast_new(&p->f->arena, AST_TUPLE, B->span); ast_add(A, B); }
+expr_list(A) ::= expr(B).                    { A = ast_new(p->f->arena, AST_TUPLE, B->span); ast_add(A, B); }
 expr_list(A) ::= expr_list(B) COMMA expr(C). { A = B; ast_add(A, C); }
 
 items(A) ::= item_list(B).                   { A = B; }
 items(A) ::= item_list(B) COMMA.             { A = B; }
-item_list(A) ::= item(B).                    { A = ast_new(&p->f->arena, AST_INDEX, B->span); ast_add(A, B); }
+item_list(A) ::= item(B).                    { A = ast_new(p->f->arena, AST_INDEX, B->span); ast_add(A, B); }
 item_list(A) ::= item_list(B) COMMA item(C). { A = B; ast_add(A, C); }
 item(A) ::= expr(B).                         { A = B; }
-item(A) ::= NONE(N).                         { A = ast_new(&p->f->arena, AST_NONE, N.span); }
-item(A) ::= ELLIPSIS(N).                     { A = ast_new(&p->f->arena, AST_ELLIPSIS, N.span); }
+item(A) ::= NONE(N).                         { A = ast_new(p->f->arena, AST_NONE, N.span); }
+item(A) ::= ELLIPSIS(N).                     { A = ast_new(p->f->arena, AST_ELLIPSIS, N.span); }
 item(A) ::= bound(B) COLON(T) bound(C).      { A = parse_slice(p, T, B, C, 0); }
 item(A) ::= bound(B) COLON(T) bound(C) COLON bound(D). { A = parse_slice(p, T, B, C, D); }
-bound(A) ::= .                               { A = ast_new(&p->f->arena, AST_NONE, (struct span){0, 0}); }
+bound(A) ::= .                               { A = ast_new(p->f->arena, AST_NONE, (struct span){0, 0}); }
 bound(A) ::= expr(B).                        { A = B; }

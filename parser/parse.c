@@ -22,7 +22,7 @@ static struct span join(struct span a, struct span b)
 
 static char *slice(struct parse *p, struct span s)
 {
-	return arena_text(&p->f->arena, p->f->text.text + s.begin, s.end - s.begin);
+	return arena_text(p->f->arena, p->f->text.text + s.begin, s.end - s.begin);
 }
 
 static void too_deep(struct parse *p, struct span at)
@@ -77,7 +77,7 @@ void parse_statement(struct parse *p, struct ast *s)
 
 struct ast *parse_name(struct parse *p, struct token t)
 {
-	struct ast *n = ast_new(&p->f->arena, AST_NAME, t.span);
+	struct ast *n = ast_new(p->f->arena, AST_NAME, t.span);
 
 	n->name = slice(p, t.span);
 	return n;
@@ -88,7 +88,7 @@ static const double PI = 3.14159265358979323846;
 struct ast *parse_number(struct parse *p, struct token t)
 {
 	int logical = t.kind == TK_TRUE || t.kind == TK_FALSE;
-	struct ast *n = ast_new(&p->f->arena, t.kind == TK_INT ? AST_INT : logical ? AST_BOOL : AST_FLOAT, t.span);
+	struct ast *n = ast_new(p->f->arena, t.kind == TK_INT ? AST_INT : logical ? AST_BOOL : AST_FLOAT, t.span);
 
 	n->integer = logical ? t.kind == TK_TRUE : t.integer;
 	n->real = t.real;
@@ -105,7 +105,7 @@ struct ast *parse_number(struct parse *p, struct token t)
 
 struct ast *parse_named(struct parse *p, enum ast_kind kind, struct token name, struct ast *kid)
 {
-	struct ast *n = ast_new(&p->f->arena, kind, name.span);
+	struct ast *n = ast_new(p->f->arena, kind, name.span);
 
 	n->name = slice(p, name.span);
 	ast_add(n, kid);
@@ -127,7 +127,7 @@ struct ast *parse_def(struct parse *p, struct token name, struct ast *params, st
 
 struct ast *parse_infix(struct parse *p, const char *op, struct token at, struct ast *a, struct ast *b)
 {
-	struct ast *n = ast_new(&p->f->arena, AST_CALL, at.span);
+	struct ast *n = ast_new(p->f->arena, AST_CALL, at.span);
 
 	n->name = op;
 	n->infix = 1;
@@ -138,7 +138,7 @@ struct ast *parse_infix(struct parse *p, const char *op, struct token at, struct
 
 struct ast *parse_prefix(struct parse *p, const char *op, struct token at, struct ast *a)
 {
-	struct ast *n = ast_new(&p->f->arena, AST_CALL, at.span);
+	struct ast *n = ast_new(p->f->arena, AST_CALL, at.span);
 
 	n->name = op;
 	ast_add(n, a);
@@ -171,12 +171,12 @@ static void warn_bitwise(struct parse *p, const struct ast *operand)
 
 struct ast *parse_compare(struct parse *p, const char *op, struct token at, struct ast *a, struct ast *b)
 {
-	struct ast *n = a, *rel = ast_new(&p->f->arena, AST_REL, at.span);
+	struct ast *n = a, *rel = ast_new(p->f->arena, AST_REL, at.span);
 
 	rel->name = op;
 	ast_add(rel, b);
 	if (a->kind != AST_CHAIN || a->paren) {
-		n = ast_new(&p->f->arena, AST_CHAIN, at.span);
+		n = ast_new(p->f->arena, AST_CHAIN, at.span);
 		ast_add(n, a);
 		warn_bitwise(p, a);
 	}
@@ -187,7 +187,7 @@ struct ast *parse_compare(struct parse *p, const char *op, struct token at, stru
 
 struct ast *parse_cond(struct parse *p, struct ast *c, struct ast *a, struct ast *b)
 {
-	struct ast *n = ast_new(&p->f->arena, AST_COND, c->span);
+	struct ast *n = ast_new(p->f->arena, AST_COND, c->span);
 
 	ast_add(n, c);
 	ast_add(n, a);
@@ -197,7 +197,7 @@ struct ast *parse_cond(struct parse *p, struct ast *c, struct ast *a, struct ast
 
 struct ast *parse_index(struct parse *p, struct ast *base, struct ast *items, struct token end)
 {
-	struct ast *n = ast_new(&p->f->arena, AST_INDEX, base->span);
+	struct ast *n = ast_new(p->f->arena, AST_INDEX, base->span);
 
 	ast_add(n, base);
 	for (struct ast *i = items->kid, *next; i; i = next) {
@@ -212,11 +212,11 @@ struct ast *parse_index(struct parse *p, struct ast *base, struct ast *items, st
 
 struct ast *parse_slice(struct parse *p, struct token at, struct ast *lo, struct ast *hi, struct ast *step)
 {
-	struct ast *n = ast_new(&p->f->arena, AST_SLICE, at.span);
+	struct ast *n = ast_new(p->f->arena, AST_SLICE, at.span);
 
 	ast_add(n, lo);
 	ast_add(n, hi);
-	ast_add(n, step ? step : ast_new(&p->f->arena, AST_NONE, (struct span){0, 0}));
+	ast_add(n, step ? step : ast_new(p->f->arena, AST_NONE, (struct span){0, 0}));
 	return n;
 }
 
@@ -237,7 +237,7 @@ struct ast *parse_paren(struct ast *a, struct token begin, struct token end)
 
 struct ast *parse_tuple(struct parse *p, struct ast *first, struct ast *rest, struct token begin, struct token end)
 {
-	struct ast *n = ast_new(&p->f->arena, AST_TUPLE, join(begin.span, end.span));
+	struct ast *n = ast_new(p->f->arena, AST_TUPLE, join(begin.span, end.span));
 
 	if (first)
 		ast_add(n, first);
@@ -329,11 +329,11 @@ static void run(struct parse *p)
 
 static struct ast *parse_text(struct formula *f, const char *text, size_t len)
 {
-	struct parse *p = arena_new(&f->arena, struct parse);
+	struct parse *p = arena_new(f->arena, struct parse);
 
 	p->f = f;
 	p->lex = (struct lexer){text, text, text + len};
-	f->program = ast_new(&f->arena, AST_PROGRAM, (struct span){0, (unsigned)len});
+	f->program = ast_new(f->arena, AST_PROGRAM, (struct span){0, (unsigned)len});
 	run(p);
 	return f->program;
 }
@@ -383,7 +383,7 @@ static void read_name(struct names *s, const char *name)
 {
 	if (hidden(s, name) || listed(s->assigned, s->nassigned, name) || listed(s->input, s->ninput, name))
 		return;
-	arena_push(&s->f->arena, s->input, s->ninput, s->input_cap, name);
+	arena_push(s->f->arena, s->input, s->ninput, s->input_cap, name);
 }
 
 /* Operands in the order they were written, chains of left operands without recursion. */
@@ -395,7 +395,7 @@ static void walk_spine(struct names *s, const struct ast *n)
 	size_t len = 0, cap = 0;
 
 	for (; n->infix && n->nkids == 2; n = n->kid)
-		arena_push(&s->f->arena, chain, len, cap, n);
+		arena_push(s->f->arena, chain, len, cap, n);
 	walk_expr(s, n);
 	while (len > 0)
 		walk_expr(s, chain[--len]->last);
@@ -430,11 +430,11 @@ static void find_names(struct formula *f)
 		}
 		walk_expr(&s, st->kind == AST_ASSIGN ? st->kid : st);
 		if (st->kind != AST_ASSIGN)
-			arena_push(&f->arena, s.output, s.noutput, s.output_cap, "");
+			arena_push(f->arena, s.output, s.noutput, s.output_cap, "");
 		else if (st->name[0] != '_' && !listed(s.output, s.noutput, st->name))
-			arena_push(&f->arena, s.output, s.noutput, s.output_cap, st->name);
+			arena_push(f->arena, s.output, s.noutput, s.output_cap, st->name);
 		if (st->kind == AST_ASSIGN && !listed(s.assigned, s.nassigned, st->name))
-			arena_push(&f->arena, s.assigned, s.nassigned, s.assigned_cap, st->name);
+			arena_push(f->arena, s.assigned, s.nassigned, s.assigned_cap, st->name);
 	}
 	f->input = s.input;
 	f->ninput = (int)s.ninput;

@@ -18,7 +18,7 @@ struct parse {
 /* Parse f->text into f->program, f->input and f->output. Returns f->diag.status. Memory comes from f->arena, whose `fail`
  * the caller has set. */
 gx_status parse_program(struct formula *f);
-/* Parse one expression of the built-in library (functions.def); NULL only for a bug of ours. */
+/* Parse one def of the built-in library (functions.def); NULL only for a bug of ours. The text must live as long as f->arena. */
 struct ast *parse_builtin(struct formula *f, const char *text);
 
 /* Actions. */
