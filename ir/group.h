@@ -1,0 +1,47 @@
+/* group.h -- the first half of planning: which values are computed in which kernel. plan.c decides, kernel.c builds. */
+#ifndef IR_GROUP_H
+#define IR_GROUP_H
+
+#include "ir/plan.h"
+
+enum root_kind { ROOT_OUTPUT, ROOT_STORE, ROOT_REDUCE, ROOT_CHECK };
+
+/* Something that a kernel must do: store an output or temporary, fold, check. */
+struct root {
+	enum root_kind kind;
+	int number;             /* in ir->output, ir->def or ir->check */
+	uint32_t value;
+	struct shape shape;     /* its domain without axes of extent 1 */
+	int axis[MAX_RANK];     /* which axis of the domain each of those is */
+	unsigned axes;          /* ROOT_REDUCE: reduced ones among them */
+	int level;
+	int group;
+	int in_tail;
+	struct span span;
+};
+
+struct group {
+	int level, reduces;
+	int needed;             /* by a range check: runs before kernels that only write outputs */
+	int checks;
+	struct shape shape;     /* domain */
+	unsigned axes;          /* reduced ones */
+	int *root; size_t nroot, root_cap;
+};
+
+struct grouping {
+	struct ir *ir;
+	struct root *root; size_t nroot, root_cap;
+	struct group *group; size_t ngroup, group_cap;
+	int *def_group;         /* per definition: the group that makes it, -1 = dead */
+	uint8_t *in_memory;     /* per definition: 1 when another kernel (or a body) loads it */
+	uint32_t *mark;         /* per value: scratch of marking, equal to `stamp` = marked */
+	uint32_t stamp;
+};
+
+/* Mark what is needed for the values marked so far (stamp set by the caller). Loads of definitions that `tail_of` makes (-1: none) are
+ * not followed into memory: a stored value is marked itself. */
+void mark_below(struct grouping *g, int tail_of);
+struct kernel *kernel_build(struct grouping *g, const struct group *k, const int *temp_number, struct kernel *out);
+
+#endif
