@@ -77,7 +77,7 @@ static int start(const char *name)
 	void *lib = dlopen(name, RTLD_NOW | RTLD_LOCAL);
 
 	if (!lib) {
-		buf_fmt(&tried, "%s: %s\n", name, dlerror());
+		buf_fmt(&tried, "%s\n", dlerror());   /* begins with the name */
 		return 0;
 	}
 	report.path = name;

@@ -193,7 +193,7 @@ static void open_candidate(const char *name, int mode)
 	n->handle = dlopen(name, RTLD_NOW | RTLD_LOCAL | mode);
 	if (!n->handle) {
 		if (mode != RTLD_NOLOAD)
-			buf_fmt(&tried, "%s: %s\n", name, dlerror());
+			buf_fmt(&tried, "%s\n", dlerror());   /* begins with the name */
 		return;
 	}
 	if (known(n->handle))
