@@ -57,7 +57,7 @@ void folder_make_parents(const char *path)
 	char part[PATH_MAX];
 	size_t i;
 
-	for (i = 1; path[i] && i < sizeof part - 1; i++)
+	for (i = 1; i < sizeof part - 1 && path[i]; i++)
 		if (path[i] == '/') {
 			memcpy(part, path, i);
 			part[i] = 0;

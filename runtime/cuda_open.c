@@ -140,8 +140,8 @@ static gx_status start(struct cuda *dev, int ordinal, gx_error *err)
 	if (code)
 		return driver_error(err, "cuDevicePrimaryCtxRetain(&context, device)", code);
 	if (!cuda_enter(&c, dev, err)) {
-		CU(&c, cuStreamCreate(&dev->stream, STREAM_NON_BLOCKING));
-		make_pool(&c);
+		if (CU(&c, cuStreamCreate(&dev->stream, STREAM_NON_BLOCKING)) == 0)
+			make_pool(&c);
 	}
 	s = cuda_leave(&c);
 	if (s)

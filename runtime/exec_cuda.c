@@ -173,9 +173,11 @@ static void fetch_all(struct fetch *f, gx_cost *cost)
 		pthread_join(thread[i], NULL);
 	wall = now_ms() - t;
 	sum = f->cost.ms_compile + f->cost.ms_load;
-	if (!cost || sum <= 0)
+	if (!cost)
 		return;
 	cost->cached += f->cost.memory + f->cost.disk;
+	if (sum <= 0)
+		return;
 	cost->ms_compile += wall * f->cost.ms_compile / sum;
 	cost->ms_load += wall * f->cost.ms_load / sum;
 }

@@ -155,7 +155,14 @@ static const char *fails_to_open(const char *part)
 	struct cuda *dev;
 	gx_error err = {0};
 
-	return cuda_open(GX_DEVICE_AUTO, &dev, &err) == GX_DEVICE && strstr(err.text, part) ? NULL : complain("says: %s", err.text);
+	return cuda_open(GX_DEVICE_AUTO, &dev, &err) && strstr(err.text, part) ? NULL : complain("says: %s", err.text);
+}
+
+static const char *no_stream(void)
+{
+	const char *bad = fails_to_open("cuStreamCreate(&dev->stream");
+
+	return bad ? bad : counted("objects") ? "something was not freed" : NULL;
 }
 
 static const char *exclusive(void) { return fails_to_open("exclusive process"); }
@@ -670,6 +677,7 @@ static void test_device(void)
 	with_fake("the first try of an allocation may fail", "FAKE_FAIL=cuMemAllocFromPoolAsync:2:1", pool_retry);
 	with_fake("a lost context is refused from then on", "FAKE_FAIL=cuStreamSynchronize:719:1", sticky);
 	with_fake("closing while the driver shuts down", "", shutting_down);
+	with_fake("a device that opens halfway", "FAKE_FAIL=cuStreamCreate:2:1", no_stream);
 	with_fake("exclusive mode is named", "FAKE_FAIL=cuDevicePrimaryCtxRetain:46:1 FAKE_MODE=3", exclusive);
 	with_fake("auto takes the next GPU", "FAKE_FAIL=cuDevicePrimaryCtxRetain:46:1 FAKE_DEVICES=2", next_device);
 	with_fake("a forked child is refused", "", forked);
