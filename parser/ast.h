@@ -42,6 +42,7 @@ enum { MAX_DEPTH = 256 };     /* brackets, calls and right operands inside each 
 struct formula {
 	struct arena *arena;      /* where nodes go: own, or the program's while it is checked */
 	struct arena own;
+	jmp_buf no_memory;        /* where own goes when memory runs out */
 	struct text text;
 	struct diag diag;         /* of the parse; keeps its warnings */
 	struct ast *program;
