@@ -244,7 +244,11 @@ gx_status cuda_timer_start(struct cuda *dev, struct cuda_timer *t, void *stream,
 	if (!cuda_enter(&c, dev, err)) {
 		t->start = event_take(&c);
 		t->stop = event_take(&c);
-		CU(&c, cuEventRecord(t->start, stream));
+		if (CU(&c, cuEventRecord(t->start, stream))) {
+			event_give(&c, t->start);
+			event_give(&c, t->stop);
+			t->start = t->stop = NULL;
+		}
 	}
 	return cuda_leave(&c);
 }

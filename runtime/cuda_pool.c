@@ -68,7 +68,7 @@ static struct cuda_block *fresh(struct cuda_call *c, size_t bytes, int *code)
 static int take_block(struct cuda_call *c, size_t bytes, void *stream, cu_ptr *p)
 {
 	struct cuda *dev = c->dev;
-	struct cuda_block *b;
+	struct cuda_block *b, **list;
 	int code = 0;
 
 	pthread_mutex_lock(&dev->lock);
@@ -78,8 +78,9 @@ static int take_block(struct cuda_call *c, size_t bytes, void *stream, cu_ptr *p
 	if (!b)
 		b = fresh(c, bytes, &code);
 	if (b) {
-		b->next = *slot(dev, b->p);
-		*slot(dev, b->p) = b;
+		list = code ? &dev->unused : slot(dev, b->p);
+		b->next = *list;
+		*list = b;
 		*p = b->p;
 	}
 	pthread_mutex_unlock(&dev->lock);
