@@ -1,0 +1,384 @@
+/* tile.c -- a full tile: each thread first issues all its loads, then computes, then stores.
+ *
+ * Memory is slow to answer and fast in bulk, so a thread keeps about 64 bytes of loads in flight, in explicit arrays (a compiler
+ * does not batch the loads of a guarded loop). Where the elements lie next to each other a thread takes `vec` of them as one
+ * access of up to 16 bytes, as 32-bit words that are taken apart in registers; whether the address allows that is known only
+ * to the kernel, so each access has a flag, the same for all threads of a row, and a second way. */
+#include "codegen/emit.h"
+
+enum {
+	IN_FLIGHT = 64, IN_FLIGHT_HEAVY = 32,   /* bytes of loads a thread issues before it waits: light and heavy bodies */
+	HEAVY = 5,                              /* milliseconds of compile time that make a body heavy */
+	OUTLINE = 600,                          /* beyond that many, for all copies, heavy functions are called */
+	COPIED_STEPS = 4000,                    /* steps in all copies of a body, at most */
+	STATE_BYTES = 512                       /* values waiting to be folded in one thread, at most */
+};
+
+static int vector_port(const struct emit *e, const struct step *s)
+{
+	return (plain_load(s, e->k) || s->kind == STEP_STORE) && e->k->rank > 0 && !is_uniform(e, s);
+}
+
+int tile_can_vector(const struct emit *e)
+{
+	const struct kernel *k = e->k;
+	int outer = k->reduces ? k->nkept : 0;
+
+	if (k->rank - outer != 1 || e->body.checks || (k->reduces && !k->inner))
+		return 0;
+	for (int i = 0; i < k->body.n; i++) {
+		const struct step *s = &k->body.step[i];
+
+		if (e->body.step[i] && vector_port(e, s) && k->port[s->port].access.stride[k->rank - 1] != 1)
+			return 0;
+		if (s->kind == STEP_STORE && is_uniform(e, s))
+			return 0;
+	}
+	return 1;
+}
+
+static int port_bytes(const struct emit *e, const struct step *s)
+{
+	return type_table[e->k->buf[e->k->port[s->port].buf].mem].bytes;
+}
+
+/* Elements of one access: the widest type fills 16 bytes; types so narrow that they would fall below one word get more. */
+static int vector_width(const struct emit *e, int *loaded)
+{
+	int widest = 0, narrowest = 16, vec;
+
+	*loaded = 0;
+	for (int i = 0; i < e->k->body.n; i++) {
+		const struct step *s = &e->k->body.step[i];
+		int bytes;
+
+		if (!e->body.step[i] || !vector_port(e, s))
+			continue;
+		bytes = port_bytes(e, s);
+		widest = bytes > widest ? bytes : widest;
+		narrowest = bytes < narrowest ? bytes : narrowest;
+		*loaded += s->kind == STEP_LOAD ? bytes : 0;
+	}
+	if (!widest || !tile_can_vector(e))
+		return 1;
+	vec = 16 / widest;
+	return vec * narrowest < 4 ? 4 / narrowest : vec;
+}
+
+static double body_cost(const struct emit *e)
+{
+	double ms = 0;
+
+	for (int i = 0; i < e->k->body.n; i++)
+		if (e->k->body.step[i].kind == STEP_OP && e->body.step[i])
+			ms += meaning_cost(&e->k->body, &e->k->body.step[i]);
+	return ms;
+}
+
+void tile_shape(struct emit *e, int reduced_bytes)
+{
+	double ms = body_cost(e);
+	int loaded, flight = ms >= HEAVY ? IN_FLIGHT_HEAVY : IN_FLIGHT;
+	int most = ms >= HEAVY ? 2 : e->k->reduces ? MAX_UNROLL : 4;
+
+	e->vec = vector_width(e, &loaded);
+	e->unroll = loaded ? flight / (e->vec * loaded) : 2;
+	e->unroll = e->unroll < 1 ? 1 : e->unroll > most ? most : e->unroll;
+	while (e->unroll & (e->unroll - 1))
+		e->unroll &= e->unroll - 1;
+	while (e->unroll > 1 && e->vec * e->unroll * reduced_bytes > STATE_BYTES)
+		e->unroll /= 2;
+	if (e->vec * reduced_bytes > STATE_BYTES || e->vec * e->k->body.n > COPIED_STEPS || (e->k->reduces && e->body.checks))
+		e->vec = e->unroll = 1;
+	while (e->unroll > 1 && e->vec * e->unroll * e->k->body.n > COPIED_STEPS)
+		e->unroll /= 2;
+	e->outline = ms * (e->vec * e->unroll + 1) > OUTLINE;
+	e->t->per_thread = e->vec * e->unroll;
+}
+
+static int words(const struct emit *e, int bytes)
+{
+	return e->vec * bytes / 4;
+}
+
+/* 32-bit words of a vector from or to memory: 4, 8 or 16 bytes at once when aligned, else element by element. */
+static void vector_text(struct emit *e, int bytes, int n, int store)
+{
+	static const char *const type[5] = {"", "unsigned", "uint2", "", "uint4"};
+	static const char *const element[9] = {"", "unsigned char", "unsigned short", "", "unsigned", "", "", "", "unsigned long long"};
+	struct buf *b = &e->helpers;
+	int part = n > 4 ? 4 : n;
+
+	buf_fmt(b, "static __device__ __forceinline__ void %s_e%dw%d(%svoid *p, int aligned, %sunsigned *w)\n{\n\tif (aligned) {\n",
+		store ? "store" : "load", bytes, n, store ? "" : "const ", store ? "const " : "");
+	for (int i = 0; i < n; i += part) {
+		if (part == 1)
+			buf_fmt(b, store ? "\t\t*(unsigned *)p = w[0];\n" : "\t\tw[0] = *(const unsigned *)p;\n");
+		else if (store)
+			buf_fmt(b, "\t\t((%s *)p)[%d] = make_%s(w[%d], w[%d]", type[part], i / part, type[part], i, i + 1);
+		else
+			buf_fmt(b, "\t\tconst %s a%d = ((const %s *)p)[%d];\n", type[part], i, type[part], i / part);
+		for (int k = 0; k < part && part > 1; k++)
+			if (!store)
+				buf_fmt(b, "\t\tw[%d] = a%d.%c;\n", i + k, i, "xyzw"[k]);
+			else if (k > 1)
+				buf_fmt(b, ", w[%d]", i + k);
+		if (store && part > 1)
+			buf_str(b, ");\n");
+	}
+	buf_fmt(b, "\t\treturn;\n\t}\n\t%s%s *const s = (%s%s *)p;\n", store ? "" : "const ", element[bytes], store ? "" : "const ", element[bytes]);
+	for (int j = 0; j < n * 4 / bytes; j++) {
+		int at = j * bytes / 4, shift = j * bytes % 4 * 8;
+
+		if (bytes == 8 && store)
+			buf_fmt(b, "\ts[%d] = (unsigned long long)w[%d] << 32 | w[%d];\n", j, at + 1, at);
+		else if (bytes == 8)
+			buf_fmt(b, "\tw[%d] = (unsigned)s[%d];\n\tw[%d] = (unsigned)(s[%d] >> 32);\n", at, j, at + 1, j);
+		else if (store)
+			buf_fmt(b, "\ts[%d] = (%s)(w[%d] >> %d);\n", j, element[bytes], at, shift);
+		else
+			buf_fmt(b, "\tw[%d] %s (unsigned)s[%d] << %d;\n", at, shift ? "|=" : "=", j, shift);
+	}
+	buf_str(b, "}\n\n");
+}
+
+static void vector_need(struct emit *e, int bytes, int store)
+{
+	int n = words(e, bytes);
+	uint8_t *done = store ? &e->store_done[bytes][n] : &e->load_done[bytes][n];
+
+	if (!*done)
+		vector_text(e, bytes, n, store);
+	*done = 1;
+}
+
+/* Element j of a vector held in words, as a value of its register type. */
+static void get_need(struct emit *e, gx_dtype mem)
+{
+	struct buf value = {0};
+	int bytes = type_table[mem].bytes;
+
+	if (e->get_done[mem])
+		return;
+	e->get_done[mem] = 1;
+	if (bytes == 8)
+		buf_fmt(&value, mem == GX_FLOAT64 ? "__longlong_as_double((long long)bits)" : "(%s)bits", ctype(mem));
+	else if (mem == GX_FLOAT32)
+		buf_str(&value, "__int_as_float((int)bits)");
+	else {
+		struct buf bits = {0};
+
+		buf_fmt(&bits, "(%s)bits", ctype(mem));
+		meaning_load(e, &value, mem, bits.text ? bits.text : "");
+		buf_free(&bits);
+	}
+	buf_fmt(&e->helpers, "static __device__ __forceinline__ %s get_%s(const unsigned *w, int j)\n{\n", ctype(reg(mem)), abbr(mem));
+	if (bytes == 8)
+		buf_str(&e->helpers, "\tconst unsigned long long bits = (unsigned long long)w[2 * j + 1] << 32 | w[2 * j];\n");
+	else if (bytes == 4)
+		buf_str(&e->helpers, "\tconst unsigned bits = w[j];\n");
+	else
+		buf_fmt(&e->helpers, "\tconst unsigned bits = w[j / %d] >> j %% %d * %d & 0x%xu;\n", 4 / bytes, 4 / bytes, 8 * bytes,
+			bytes == 1 ? 0xff : 0xffff);
+	buf_fmt(&e->helpers, "\treturn %s;\n}\n\n", value.text ? value.text : "");
+	e->helpers.failed |= value.failed;
+	buf_free(&value);
+}
+
+static void put_need(struct emit *e, gx_dtype mem)
+{
+	int bytes = type_table[mem].bytes;
+	struct buf *b = &e->helpers;
+
+	if (e->put_done[mem])
+		return;
+	e->put_done[mem] = 1;
+	buf_fmt(b, "static __device__ __forceinline__ void put_%s(unsigned *w, int j, %s v)\n{\n", abbr(mem), ctype(mem));
+	if (bytes == 8)
+		buf_fmt(b, "\tconst unsigned long long bits = (unsigned long long)%s;\n\tw[2 * j] = (unsigned)bits;\n"
+			"\tw[2 * j + 1] = (unsigned)(bits >> 32);\n", mem == GX_FLOAT64 ? "__double_as_longlong(v)" : "v");
+	else if (bytes == 4)
+		buf_fmt(b, "\tw[j] = (unsigned)%s;\n", mem == GX_FLOAT32 ? "__float_as_int(v)" : "v");
+	else
+		buf_fmt(b, "\tw[j / %d] |= (unsigned)(unsigned %s)v << j %% %d * %d;\n", 4 / bytes, bytes == 1 ? "char" : "short", 4 / bytes,
+			8 * bytes);
+	buf_str(b, "}\n\n");
+}
+
+void tile_flags(struct emit *e, const char *tabs)
+{
+	unsigned row = (1u << (e->k->rank - 1)) - 1;
+
+	for (int i = 0; i < e->k->body.n && e->vec > 1; i++) {
+		const struct step *s = &e->k->body.step[i];
+		int bytes;
+
+		if (!e->body.step[i] || !(plain_load(s, e->k) || s->kind == STEP_STORE))
+			continue;
+		if (is_uniform(e, s)) {
+			struct buf place = {0};
+
+			buf_fmt(&place, "q%u[", s->port);
+			emit_access(e, &place, (int)s->port, ~0u);
+			buf_char(&place, ']');
+			put(e, "%sconst %s x%d = ", tabs, ctype((gx_dtype)s->type), i);
+			meaning_load(e, &e->code, e->k->buf[e->k->port[s->port].buf].mem, place.text ? place.text : "");
+			put(e, ";\n");
+			buf_free(&place);
+			continue;
+		}
+		bytes = e->vec * port_bytes(e, s);
+		put(e, "%sconst int a%u = ((unsigned long long)(q%u + (", tabs, s->port, s->port);
+		emit_access(e, &e->code, (int)s->port, row);
+		put(e, ")) & %d) == 0;\n", (bytes > 16 ? 16 : bytes) - 1);
+	}
+}
+
+static void load_vector(struct emit *e, const struct step *s, int i, const char *tabs)
+{
+	int bytes = port_bytes(e, s);
+
+	vector_need(e, bytes, 0);
+	get_need(e, e->k->buf[e->k->port[s->port].buf].mem);
+	put(e, "%s\tload_e%dw%d(q%u + (", tabs, bytes, words(e, bytes), s->port);
+	emit_access(e, &e->code, (int)s->port, ~0u);
+	put(e, "), a%u, x%d[u]);\n", s->port, i);
+}
+
+static void load_element(struct emit *e, const struct step *s, int i, const char *tabs)
+{
+	struct buf place = {0};
+
+	buf_fmt(&place, "q%u[", s->port);
+	emit_access(e, &place, (int)s->port, ~0u);
+	buf_char(&place, ']');
+	put(e, "%s\tx%d[u] = ", tabs, i);
+	meaning_load(e, &e->code, e->k->buf[e->k->port[s->port].buf].mem, place.text ? place.text : "");
+	put(e, ";\n");
+	e->code.failed |= place.failed;
+	buf_free(&place);
+}
+
+static int in_tile(const struct emit *e, int i)
+{
+	const struct step *s = &e->k->body.step[i];
+
+	return e->body.step[i] && plain_load(s, e->k) && !(e->vec > 1 && is_uniform(e, s));
+}
+
+void tile_loads(struct emit *e, const char *element, const char *tabs)
+{
+	const struct code *c = &e->k->body;
+	char inner[16];
+	int any = 0;
+
+	for (int i = 0; i < c->n; i++) {
+		if (!in_tile(e, i))
+			continue;
+		if (e->vec > 1)
+			put(e, "%sunsigned x%d[%d][%d];\n", tabs, i, e->unroll, words(e, port_bytes(e, &c->step[i])));
+		else
+			put(e, "%s%s x%d[%d];\n", tabs, ctype((gx_dtype)c->step[i].type), i, e->unroll);
+		any = 1;
+	}
+	if (!any)
+		return;
+	snprintf(inner, sizeof inner, "%s\t", tabs);
+	put(e, "#pragma unroll\n%sfor (int u = 0; u < %d; u++) {\n", tabs, e->unroll);
+	emit_element(e, inner, element);
+	for (int i = 0; i < c->n; i++)
+		if (in_tile(e, i))
+			(e->vec > 1 ? load_vector : load_element)(e, &c->step[i], i, tabs);
+	put(e, "%s}\n", tabs);
+}
+
+/* What point() gave, into the vectors to store and the arrays to fold. */
+static void keep(struct emit *e, const char *tabs)
+{
+	char at[24] = "u";
+
+	if (e->vec > 1)
+		snprintf(at, sizeof at, "u * %d + j", e->vec);
+	for (int i = 0; i < e->k->body.n; i++) {
+		const struct step *s = &e->k->body.step[i];
+
+		if (s->kind == STEP_STORE && e->vec > 1) {
+			put_need(e, e->k->buf[e->k->port[s->port].buf].mem);
+			put(e, "%sput_%s(z%d, j, y%d);\n", tabs, abbr(e->k->buf[e->k->port[s->port].buf].mem), i, i);
+		}
+		if (s->kind != STEP_FOLD)
+			continue;
+		put(e, "%sg%u[%s] = e%u;\n", tabs, s->index, at, s->index);
+		if (red_table[e->k->fold[s->index].red].state == PAIR)
+			put(e, "%sh%u[%s] = j%u;\n", tabs, s->index, at, s->index);
+	}
+}
+
+static void vector_points(struct emit *e, const char *element, const char *tabs)
+{
+	const struct code *c = &e->k->body;
+	char inner[16], number[120];
+
+	for (int i = 0; i < c->n; i++)
+		if (c->step[i].kind == STEP_STORE)
+			put(e, "%s\tunsigned z%d[%d] = {0};\n", tabs, i, words(e, port_bytes(e, &c->step[i])));
+	put(e, "#pragma unroll\n%s\tfor (int j = 0; j < %d; j++) {\n", tabs, e->vec);
+	snprintf(inner, sizeof inner, "%s\t\t", tabs);
+	snprintf(number, sizeof number, "%s + j", element);
+	if (e->body.inner_axes >> (e->k->rank - 1) & 1)
+		emit_element(e, inner, number);
+	emit_outputs(e, inner);
+	emit_call(e, inner, FROM_VECTOR);
+	keep(e, inner);
+	put(e, "%s\t}\n", tabs);
+}
+
+static void vector_stores(struct emit *e, const char *element, const char *tabs)
+{
+	const struct code *c = &e->k->body;
+	char inner[16];
+	int any = 0;
+
+	snprintf(inner, sizeof inner, "%s\t", tabs);
+	for (int i = 0; i < c->n; i++) {
+		const struct step *s = &c->step[i];
+		int bytes;
+
+		if (s->kind != STEP_STORE)
+			continue;
+		if (!any++)
+			emit_element(e, inner, element);
+		bytes = port_bytes(e, s);
+		vector_need(e, bytes, 1);
+		put(e, "%sstore_e%dw%d(q%u + (", inner, bytes, words(e, bytes), s->port);
+		emit_access(e, &e->code, (int)s->port, ~0u);
+		put(e, "), a%u, z%d);\n", s->port, i);
+	}
+}
+
+static void element_points(struct emit *e, const char *element, const char *tabs)
+{
+	char inner[16];
+	int deeper = e->body.checks != 0;
+
+	snprintf(inner, sizeof inner, "%s\t", tabs);
+	emit_element(e, inner, element);
+	emit_outputs(e, inner);
+	emit_call(e, inner, FROM_TILE);
+	snprintf(inner, sizeof inner, "%s\t%s", tabs, deeper ? "\t" : "");
+	keep(e, inner);
+	emit_stores(e, inner);
+	if (deeper)
+		put(e, "%s\t}\n", tabs);
+}
+
+void tile_points(struct emit *e, const char *element, const char *tabs)
+{
+	put(e, "#pragma unroll\n%sfor (int u = 0; u < %d; u++) {\n", tabs, e->unroll);
+	if (e->vec > 1) {
+		vector_points(e, element, tabs);
+		vector_stores(e, element, tabs);
+	} else
+		element_points(e, element, tabs);
+	put(e, "%s}\n", tabs);
+}
