@@ -352,8 +352,10 @@ static struct val call_builtin(struct check_state *c, const struct function_info
 	c->f->text = c->builtin[at].text;
 	v = inline_def(c, c->builtin[at].def, arg, n, call);
 	c->f->text = keep;
-	if (c->diag->status != GX_OK)
+	if (c->diag->status != GX_OK) {
 		c->diag->span = call->span;
+		c->diag->hint[0] = 0;
+	}
 	return v;
 }
 

@@ -374,21 +374,21 @@ static void measure(struct kernel *k)
 	k->operations *= (double)k->nmap * (double)k->nreduce;
 }
 
+/* The statements that the kernel's roots were written in, each once. */
 static const char *title(struct builder *b)
 {
 	struct ir *ir = b->g->ir;
 	const struct text *src = ir->diag->src;
-	struct span last = {0, 0};
 	char *t = arena_text(ir->arena, "", 0);
 
-	for (size_t j = 0; src && j < b->group->nroot; j++) {
+	for (size_t j = 0; src && j < b->group->nroot && strlen(t) < 400; j++) {
 		struct span s = root_at(b, j)->span;
-		int n = (int)(s.end - s.begin);
+		int n = (int)(s.end - s.begin), seen = s.end == 0;
 
-		if (s.end == 0 || (s.begin == last.begin && s.end == last.end) || strlen(t) > 400)
-			continue;
-		t = arena_fmt(ir->arena, "%s%s%.*s%s", t, t[0] ? "; " : "", n > 200 ? 200 : n, src->text + s.begin, n > 200 ? "..." : "");
-		last = s;
+		for (size_t i = 0; i < j; i++)
+			seen |= root_at(b, i)->span.begin == s.begin && root_at(b, i)->span.end == s.end;
+		if (!seen)
+			t = arena_fmt(ir->arena, "%s%s%.*s%s", t, t[0] ? "; " : "", n > 200 ? 200 : n, src->text + s.begin, n > 200 ? "..." : "");
 	}
 	return t;
 }

@@ -166,7 +166,7 @@ static void explain_kernel(const struct plan *p, int number, struct buf *b)
 		if (!seen)
 			buf_str(b, "nothing");
 	}
-	buf_fmt(b, "\n  collapses to %d axis%s, %s offsets", k->rank, k->rank == 1 ? "" : "es", k->wide ? "64-bit" : "32-bit");
+	buf_fmt(b, "\n  collapses to %d ax%s, %s offsets", k->rank, k->rank == 1 ? "is" : "es", k->wide ? "64-bit" : "32-bit");
 	if (k->reduces && k->tail.n)
 		buf_str(b, "; what follows the reduction over the kept points is in the same kernel");
 	buf_char(b, '\n');

@@ -261,7 +261,7 @@ static void bad_character(struct parse *p, struct token t)
 	int bytes;
 	unsigned c = lex_code_point(&p->lex, t.span.begin, &bytes);
 
-	if (c < 32 || c == 127 || bytes == 1 + (c >= 0x80))
+	if (c < 32 || c == 127 || (bytes == 1 && c >= 0x80))
 		diag_error(&p->f->diag, GX_SYNTAX, t.span, "unexpected character U+%04X", c);
 	else
 		diag_error(&p->f->diag, GX_SYNTAX, t.span, "unexpected character `%.*s` (U+%04X)%s", bytes, p->f->text.text + t.span.begin, c,

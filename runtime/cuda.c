@@ -9,7 +9,7 @@
 
 enum { JIT_ERROR_LOG = 5, JIT_ERROR_LOG_BYTES = 6 };
 enum { FUNC_MAX_THREADS = 0, FUNC_SHARED = 1, FUNC_LOCAL = 3, FUNC_REGS = 4, FUNC_MAX_DYNAMIC = 8 };
-enum { SHARED_ALWAYS = 48 << 10 };   /* more dynamic shared memory than this must be asked for */
+enum { SHARED_ALWAYS = 48 << 10 };   /* more shared memory than this must be asked for */
 
 int cuda_result(struct cuda_call *c, int code, const char *call)
 {
@@ -191,7 +191,7 @@ void cuda_launch_in(struct cuda_call *c, const struct cuda_kernel *k, const unsi
 {
 	void *list[1] = {params};
 
-	if (shared > SHARED_ALWAYS)
+	if (shared && shared + (unsigned)k->shared_bytes > SHARED_ALWAYS)
 		CU(c, cuFuncSetAttribute(k->function, FUNC_MAX_DYNAMIC, (int)shared));
 	CU(c, cuLaunchKernel(k->function, grid[0], grid[1], grid[2], block, 1, 1, shared, stream, list, NULL));
 }
