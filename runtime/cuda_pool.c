@@ -221,7 +221,10 @@ gx_status cuda_alloc_now(struct cuda *dev, size_t bytes, cu_ptr *p, gx_error *er
 	*p = 0;
 	if (!cuda_enter(&c, dev, err)) {
 		*p = cuda_take(&c, bytes, dev->stream);
-		CU(&c, cuStreamSynchronize(dev->stream));
+		if (CU(&c, cuStreamSynchronize(dev->stream))) {
+			cuda_give(&c, *p, dev->stream);
+			*p = 0;
+		}
 	}
 	return cuda_leave(&c);
 }
