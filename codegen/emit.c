@@ -36,8 +36,12 @@ static void use_port(struct emit *e, const struct step *s, struct use *u)
 	unsigned axes = port_axes(e->k, p);
 
 	u->axes |= axes;
-	if (s->kind == STEP_IOTA || p->ngather)
+	if (s->kind == STEP_STORE)
+		u->store_axes |= axes;
+	else if (s->kind == STEP_IOTA || p->ngather)
 		u->inner_axes |= axes;
+	else
+		u->load_axes |= axes;
 	u->gathers |= p->ngather > 0;
 	for (int g = 0; g < p->ngather; g++)
 		u->step[p->gather[g].value] = 1;
@@ -135,7 +139,7 @@ void emit_coords(struct emit *e, const char *tabs, const char *name, const char 
 	if (!axes)
 		return;
 	if (end - first == 1) {
-		put(e, "%sconst %s c%d = (%s)(%s);\n", tabs, e->off, first, e->off, number);
+		put(e, number[1] ? "%sconst %s c%d = (%s)(%s);\n" : "%sconst %s c%d = (%s)%s;\n", tabs, e->off, first, e->off, number);
 		return;
 	}
 	axes = e->split_axes & ((1u << end) - (1u << first));
@@ -171,8 +175,11 @@ static void gather_place(struct emit *e, struct buf *b, const struct step *s)
 {
 	const struct port *p = &e->k->port[s->port];
 
-	buf_fmt(b, "A.p%d[A.o%u + ", p->buf, s->port);
-	emit_access(e, b, (int)s->port, ~0u);
+	buf_fmt(b, "A.p%d[A.o%u", p->buf, s->port);
+	if (port_axes(e->k, p)) {
+		buf_str(b, " + ");
+		emit_access(e, b, (int)s->port, ~0u);
+	}
 	for (int g = 0; g < p->ngather; g++) {
 		buf_fmt(b, " + (%s)v%u", e->off, p->gather[g].value);
 		if (p->gather[g].stride != 1)
@@ -204,7 +211,7 @@ static void check_step(struct emit *e, const struct step *s, int fails)
 		s->arg[0], s->index, s->index, s->arg[0], fails ? " 0" : "");
 }
 
-static void load_value(struct emit *e, struct buf *b, const struct step *s)
+void emit_load(struct emit *e, struct buf *b, const struct step *s)
 {
 	const struct port *p = &e->k->port[s->port];
 	struct buf place = {0};
@@ -247,7 +254,7 @@ static void step_value(struct emit *e, struct buf *b, const struct code *c, cons
 			meaning_const(b, (gx_dtype)s->type, s->bits);
 		return;
 	case STEP_IOTA: iota_value(e, b, s); return;
-	case STEP_LOAD: load_value(e, b, s); return;
+	case STEP_LOAD: emit_load(e, b, s); return;
 	case STEP_OP: meaning_op(e, b, c, s); return;
 	case STEP_CAST:
 		snprintf(v, sizeof v, "v%u", s->arg[0]);
@@ -335,7 +342,7 @@ void emit_stop(struct emit *e)
 		return;
 	}
 	put(e, "\tconst volatile struct failure *const failed = A.error;\n");
-	put(e, "\tif (failed->position != ~0ull && (failed->check < %uu || failed->check > %uu))\n\t\treturn;\n", lo, hi);
+	put(e, "\tif (failed->position != ~0ull && failed->check - %uu > %uu)\n\t\treturn;\n", lo, hi - lo);
 }
 
 /* Failures are rare, and a record has three parts: a lock keeps them together. */
@@ -411,7 +418,7 @@ void emit_outputs(struct emit *e, const char *tabs)
 static void load_argument(struct emit *e, const struct step *s, int i, enum point_from from)
 {
 	if (from == FROM_MEMORY && !(e->vec > 1 && is_uniform(e, s)))
-		load_value(e, &e->code, s);
+		emit_load(e, &e->code, s);
 	else if (e->vec > 1 && is_uniform(e, s))
 		put(e, "x%d", i);
 	else if (from == FROM_VECTOR)
@@ -420,19 +427,20 @@ static void load_argument(struct emit *e, const struct step *s, int i, enum poin
 		put(e, "x%d[u]", i);
 }
 
-void emit_element(struct emit *e, const char *tabs, const char *number)
+void emit_element(struct emit *e, const char *tabs, const char *number, unsigned axes, int at)
 {
 	const struct kernel *k = e->k;
 	int first = k->reduces ? k->nkept : 0;
 	unsigned mine = (1u << k->rank) - (1u << first);
 
-	if (e->body.checks || (e->body.axes & mine && k->rank - first > 1)) {
+	at = at && e->body.checks;
+	if (number[1] && (at || (axes & mine && k->rank - first > 1))) {
 		put(e, "%sconst %s k = %s;\n", tabs, e->idx, number);
 		number = "k";
 	}
-	emit_coords(e, tabs, k->reduces ? "reduced_axes" : "kept_axes", number, first, k->rank, e->body.axes);
-	if (e->body.checks)
-		put(e, "%sconst unsigned long long at = %sk;\n", tabs, k->reduces ? "(unsigned long long)m * A.nreduce + " : "");
+	emit_coords(e, tabs, k->reduces ? "reduced_axes" : "kept_axes", number, first, k->rank, axes);
+	if (at)
+		put(e, "%sconst unsigned long long at = %s%s;\n", tabs, k->reduces ? "(unsigned long long)m * A.nreduce + " : "", number);
 }
 
 void emit_call(struct emit *e, const char *tabs, enum point_from from)

@@ -17,7 +17,8 @@ enum { BLOCK = 256, MAX_HELPERS = 64, MAX_UNROLL = 8 };
 struct use {
 	uint8_t *step;                 /* 1: somebody needs the step's value, or it acts */
 	unsigned axes;                 /* axes whose coordinates occur in some access */
-	unsigned inner_axes;           /* likewise, by accesses inside point(): gathers and coordinates as numbers */
+	unsigned load_axes, store_axes;   /* ... of a plain load, of a store */
+	unsigned inner_axes;           /* ... inside point(): gathers and coordinates as numbers */
 	int checks;                    /* there is a STEP_CHECK */
 	int gathers;
 };
@@ -67,12 +68,14 @@ void emit_splits(struct emit *e);                                    /* function
 void emit_coords(struct emit *e, const char *tabs, const char *name, const char *number, int first, int end, unsigned axes);
 void emit_pointers(struct emit *e, const struct code *c, const struct use *u);          /* q<port> for each port of c */
 void emit_steps(struct emit *e, const struct code *c, const struct use *u);             /* the statements, without plain loads */
+void emit_load(struct emit *e, struct buf *b, const struct step *s);        /* the register value of the element a load reads */
 void emit_stop(struct emit *e);                                      /* return when a kernel before this one failed */
 void emit_fail(struct emit *e);                                      /* the function that records a failure */
 void emit_point(struct emit *e);                                     /* the function point() for the body */
 void emit_outputs(struct emit *e, const char *tabs);                 /* declare what point() gives */
 enum point_from { FROM_VECTOR, FROM_TILE, FROM_MEMORY };             /* where its loads come from */
-void emit_element(struct emit *e, const char *tabs, const char *number);   /* coordinates of the element with that number */
+/* Coordinates, as far as the axes go, of the element with that number; `at`, its position for checks, when asked. */
+void emit_element(struct emit *e, const char *tabs, const char *number, unsigned axes, int at);
 void emit_call(struct emit *e, const char *tabs, enum point_from from);    /* with checks it ends in "if (...) {" */
 void emit_stores(struct emit *e, const char *tabs);                  /* y<step> to memory, one element */
 int plain_load(const struct step *s, const struct kernel *k);

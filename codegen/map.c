@@ -30,7 +30,7 @@ static void rest_text(struct emit *e)
 	}
 	put(e, "\tfor (%s i = %s(%s)blockIdx.x * %d + threadIdx.x; i < A.nmap; i += (%s)gridDim.x * %d) {\n", e->idx, start, e->idx, BLOCK,
 		e->idx, BLOCK);
-	emit_element(e, "\t\t", "i");
+	emit_element(e, "\t\t", "i", e->body.axes, 1);
 	emit_outputs(e, "\t\t");
 	emit_call(e, "\t\t", FROM_MEMORY);
 	emit_stores(e, e->body.checks ? "\t\t\t" : "\t\t");

@@ -84,15 +84,16 @@ static void merge_named(struct emit *e, int i, const char *tabs)
 	merge(e, i, tabs, a, b, c);
 }
 
-/* A tile's values become one, in a tree of fixed shape: short chains, small errors. */
-static void tree(struct emit *e, int i, const char *array, const char *sum)
+/* A tile's values become one, in a tree of fixed shape: short chains, small errors. One loop a level: as a loop over levels
+ * the compiler does not always unroll it, and the array goes to memory. `sum`: of that array, plainly. */
+static void tree(struct emit *e, int i, const char *sum)
 {
 	const struct fold *f = &e->k->fold[i];
 
 	for (int h = e->t->per_thread / 2; h > 0; h /= 2) {
 		put(e, "#pragma unroll\n\t\tfor (int j = 0; j < %d; j++)\n\t\t\t", h);
 		if (sum) {
-			put(e, "%s[j] = %s[j] + %s[j + %d];\n", array, array, array, h);
+			put(e, "%s[j] = %s[j] + %s[j + %d];\n", sum, sum, sum, h);
 			continue;
 		}
 		meaning_red(e, f->red, f->type);
@@ -114,10 +115,10 @@ static void tile_moments(struct emit *e, int i)
 	snprintf(first, sizeof first, "t%d[0]", i);
 	snprintf(n, sizeof n, "%d", e->t->per_thread);
 	put(e, "\t\tdouble %s[%s];\n#pragma unroll\n\t\tfor (int j = 0; j < %s; j++)\n\t\t\t%s[j] = g%d[j];\n", t, n, n, t, i);
-	tree(e, i, t, t);
+	tree(e, i, t);
 	put(e, "\t\tconst double %s = %s[0] * (1.0 / %s);\n", mean, t, n);
 	put(e, "#pragma unroll\n\t\tfor (int j = 0; j < %s; j++)\n\t\t\t%s[j] = (g%d[j] - %s) * (g%d[j] - %s);\n", n, t, i, mean, i, mean);
-	tree(e, i, t, t);
+	tree(e, i, t);
 	merge(e, i, "\t\t", n, mean, first);
 }
 
@@ -129,7 +130,7 @@ static void tile_fold(struct emit *e, int i)
 		tile_moments(e, i);
 		return;
 	}
-	tree(e, i, "", NULL);
+	tree(e, i, NULL);
 	snprintf(a, sizeof a, "g%d[0]", i);
 	snprintf(b, sizeof b, "h%d[0]", i);
 	merge(e, i, "\t\t", a, b, "");
@@ -159,7 +160,7 @@ static void rest_text(struct emit *e)
 	const char *tabs = e->body.checks ? "\t\t\t" : "\t\t";
 
 	put(e, "\tfor (r += lane; r < hi; r += A.lanes) {\n");
-	emit_element(e, "\t\t", "r");
+	emit_element(e, "\t\t", "r", e->body.axes, 1);
 	emit_outputs(e, "\t\t");
 	emit_call(e, "\t\t", FROM_MEMORY);
 	emit_stores(e, tabs);

@@ -101,44 +101,62 @@ static int words(const struct emit *e, int bytes)
 	return e->vec * bytes / 4;
 }
 
-/* 32-bit words of a vector from or to memory: 4, 8 or 16 bytes at once when aligned, else element by element. */
-static void vector_text(struct emit *e, int bytes, int n, int store)
-{
-	static const char *const type[5] = {"", "unsigned", "uint2", "", "uint4"};
-	static const char *const element[9] = {"", "unsigned char", "unsigned short", "", "unsigned", "", "", "", "unsigned long long"};
-	struct buf *b = &e->helpers;
-	int part = n > 4 ? 4 : n;
+static const char *const word_type[5] = {"", "unsigned", "uint2", "", "uint4"};
 
-	buf_fmt(b, "static __device__ __forceinline__ void %s_e%dw%d(%svoid *p, int aligned, %sunsigned *w)\n{\n\tif (aligned) {\n",
-		store ? "store" : "load", bytes, n, store ? "" : "const ", store ? "const " : "");
+/* n words at once, 16 bytes at most a time. */
+static void aligned_text(struct buf *b, int n, int store)
+{
+	int part = n > 4 ? 4 : n;
+	const char *type = word_type[part];
+
 	for (int i = 0; i < n; i += part) {
-		if (part == 1)
-			buf_fmt(b, store ? "\t\t*(unsigned *)p = w[0];\n" : "\t\tw[0] = *(const unsigned *)p;\n");
-		else if (store)
-			buf_fmt(b, "\t\t((%s *)p)[%d] = make_%s(w[%d], w[%d]", type[part], i / part, type[part], i, i + 1);
+		if (part == 1) {
+			buf_str(b, store ? "\t\t*(unsigned *)p = w[0];\n" : "\t\tw[0] = *(const unsigned *)p;\n");
+			return;
+		}
+		if (store)
+			buf_fmt(b, "\t\t((%s *)p)[%d] = make_%s(w[%d]", type, i / part, type, i);
 		else
-			buf_fmt(b, "\t\tconst %s a%d = ((const %s *)p)[%d];\n", type[part], i, type[part], i / part);
-		for (int k = 0; k < part && part > 1; k++)
+			buf_fmt(b, "\t\tconst %s a%d = ((const %s *)p)[%d];\n", type, i, type, i / part);
+		for (int k = 0; k < part; k++)
 			if (!store)
 				buf_fmt(b, "\t\tw[%d] = a%d.%c;\n", i + k, i, "xyzw"[k]);
-			else if (k > 1)
+			else if (k)
 				buf_fmt(b, ", w[%d]", i + k);
-		if (store && part > 1)
-			buf_str(b, ");\n");
+		buf_str(b, store ? ");\n" : "");
 	}
-	buf_fmt(b, "\t\treturn;\n\t}\n\t%s%s *const s = (%s%s *)p;\n", store ? "" : "const ", element[bytes], store ? "" : "const ", element[bytes]);
-	for (int j = 0; j < n * 4 / bytes; j++) {
-		int at = j * bytes / 4, shift = j * bytes % 4 * 8;
+}
 
-		if (bytes == 8 && store)
-			buf_fmt(b, "\ts[%d] = (unsigned long long)w[%d] << 32 | w[%d];\n", j, at + 1, at);
-		else if (bytes == 8)
-			buf_fmt(b, "\tw[%d] = (unsigned)s[%d];\n\tw[%d] = (unsigned)(s[%d] >> 32);\n", at, j, at + 1, j);
-		else if (store)
-			buf_fmt(b, "\ts[%d] = (%s)(w[%d] >> %d);\n", j, element[bytes], at, shift);
-		else
-			buf_fmt(b, "\tw[%d] %s (unsigned)s[%d] << %d;\n", at, shift ? "|=" : "=", j, shift);
-	}
+/* The same element by element: number j lies in word `at`, from bit `shift` on. */
+static void unaligned_text(struct buf *b, int bytes, const char *element, int j, int store)
+{
+	int at = j * bytes / 4, shift = j * bytes % 4 * 8;
+
+	if (bytes == 8 && store)
+		buf_fmt(b, "\ts[%d] = (unsigned long long)w[%d] << 32 | w[%d];\n", j, at + 1, at);
+	else if (bytes == 8)
+		buf_fmt(b, "\tw[%d] = (unsigned)s[%d];\n\tw[%d] = (unsigned)(s[%d] >> 32);\n", at, j, at + 1, j);
+	else if (bytes == 4)
+		buf_fmt(b, store ? "\ts[%d] = w[%d];\n" : "\tw[%d] = s[%d];\n", j, j);
+	else if (store)
+		buf_fmt(b, "\ts[%d] = (%s)(w[%d] >> %d);\n", j, element, at, shift);
+	else
+		buf_fmt(b, "\tw[%d] %s (unsigned)s[%d] << %d;\n", at, shift ? "|=" : "=", j, shift);
+}
+
+/* A vector of n words from or to memory. */
+static void vector_text(struct emit *e, int bytes, int n, int store)
+{
+	static const char *const element[9] = {"", "unsigned char", "unsigned short", "", "unsigned", "", "", "", "unsigned long long"};
+	const char *constant = store ? "" : "const ";
+	struct buf *b = &e->helpers;
+
+	buf_fmt(b, "static __device__ __forceinline__ void %s_e%dw%d(%svoid *p, int aligned, %sunsigned *w)\n{\n\tif (aligned) {\n",
+		store ? "store" : "load", bytes, n, constant, store ? "const " : "");
+	aligned_text(b, n, store);
+	buf_fmt(b, "\t\treturn;\n\t}\n\t%s%s *const s = (%s%s *)p;\n", constant, element[bytes], constant, element[bytes]);
+	for (int j = 0; j < n * 4 / bytes; j++)
+		unaligned_text(b, bytes, element[bytes], j, store);
 	buf_str(b, "}\n\n");
 }
 
@@ -216,21 +234,15 @@ void tile_flags(struct emit *e, const char *tabs)
 		if (!e->body.step[i] || !(plain_load(s, e->k) || s->kind == STEP_STORE))
 			continue;
 		if (is_uniform(e, s)) {
-			struct buf place = {0};
-
-			buf_fmt(&place, "q%u[", s->port);
-			emit_access(e, &place, (int)s->port, ~0u);
-			buf_char(&place, ']');
 			put(e, "%sconst %s x%d = ", tabs, ctype((gx_dtype)s->type), i);
-			meaning_load(e, &e->code, e->k->buf[e->k->port[s->port].buf].mem, place.text ? place.text : "");
+			emit_load(e, &e->code, s);
 			put(e, ";\n");
-			buf_free(&place);
 			continue;
 		}
 		bytes = e->vec * port_bytes(e, s);
-		put(e, "%sconst int a%u = ((unsigned long long)(q%u + (", tabs, s->port, s->port);
+		put(e, "%sconst int a%u = ((unsigned long long)&q%u[", tabs, s->port, s->port);
 		emit_access(e, &e->code, (int)s->port, row);
-		put(e, ")) & %d) == 0;\n", (bytes > 16 ? 16 : bytes) - 1);
+		put(e, "] & %d) == 0;\n", (bytes > 16 ? 16 : bytes) - 1);
 	}
 }
 
@@ -240,23 +252,16 @@ static void load_vector(struct emit *e, const struct step *s, int i, const char 
 
 	vector_need(e, bytes, 0);
 	get_need(e, e->k->buf[e->k->port[s->port].buf].mem);
-	put(e, "%s\tload_e%dw%d(q%u + (", tabs, bytes, words(e, bytes), s->port);
+	put(e, "%s\tload_e%dw%d(&q%u[", tabs, bytes, words(e, bytes), s->port);
 	emit_access(e, &e->code, (int)s->port, ~0u);
-	put(e, "), a%u, x%d[u]);\n", s->port, i);
+	put(e, "], a%u, x%d[u]);\n", s->port, i);
 }
 
 static void load_element(struct emit *e, const struct step *s, int i, const char *tabs)
 {
-	struct buf place = {0};
-
-	buf_fmt(&place, "q%u[", s->port);
-	emit_access(e, &place, (int)s->port, ~0u);
-	buf_char(&place, ']');
 	put(e, "%s\tx%d[u] = ", tabs, i);
-	meaning_load(e, &e->code, e->k->buf[e->k->port[s->port].buf].mem, place.text ? place.text : "");
+	emit_load(e, &e->code, s);
 	put(e, ";\n");
-	e->code.failed |= place.failed;
-	buf_free(&place);
 }
 
 static int in_tile(const struct emit *e, int i)
@@ -285,7 +290,7 @@ void tile_loads(struct emit *e, const char *element, const char *tabs)
 		return;
 	snprintf(inner, sizeof inner, "%s\t", tabs);
 	put(e, "#pragma unroll\n%sfor (int u = 0; u < %d; u++) {\n", tabs, e->unroll);
-	emit_element(e, inner, element);
+	emit_element(e, inner, element, e->body.load_axes, 0);
 	for (int i = 0; i < c->n; i++)
 		if (in_tile(e, i))
 			(e->vec > 1 ? load_vector : load_element)(e, &c->step[i], i, tabs);
@@ -325,8 +330,7 @@ static void vector_points(struct emit *e, const char *element, const char *tabs)
 	put(e, "#pragma unroll\n%s\tfor (int j = 0; j < %d; j++) {\n", tabs, e->vec);
 	snprintf(inner, sizeof inner, "%s\t\t", tabs);
 	snprintf(number, sizeof number, "%s + j", element);
-	if (e->body.inner_axes >> (e->k->rank - 1) & 1)
-		emit_element(e, inner, number);
+	emit_element(e, inner, number, e->body.inner_axes, 0);
 	emit_outputs(e, inner);
 	emit_call(e, inner, FROM_VECTOR);
 	keep(e, inner);
@@ -347,12 +351,12 @@ static void vector_stores(struct emit *e, const char *element, const char *tabs)
 		if (s->kind != STEP_STORE)
 			continue;
 		if (!any++)
-			emit_element(e, inner, element);
+			emit_element(e, inner, element, e->body.store_axes, 0);
 		bytes = port_bytes(e, s);
 		vector_need(e, bytes, 1);
-		put(e, "%sstore_e%dw%d(q%u + (", inner, bytes, words(e, bytes), s->port);
+		put(e, "%sstore_e%dw%d(&q%u[", inner, bytes, words(e, bytes), s->port);
 		emit_access(e, &e->code, (int)s->port, ~0u);
-		put(e, "), a%u, z%d);\n", s->port, i);
+		put(e, "], a%u, z%d);\n", s->port, i);
 	}
 }
 
@@ -362,7 +366,7 @@ static void element_points(struct emit *e, const char *element, const char *tabs
 	int deeper = e->body.checks != 0;
 
 	snprintf(inner, sizeof inner, "%s\t", tabs);
-	emit_element(e, inner, element);
+	emit_element(e, inner, element, e->body.inner_axes | e->body.store_axes, 1);
 	emit_outputs(e, inner);
 	emit_call(e, inner, FROM_TILE);
 	snprintf(inner, sizeof inner, "%s\t%s", tabs, deeper ? "\t" : "");
