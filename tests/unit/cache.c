@@ -1,8 +1,7 @@
-/* cache.c -- tests of the kernel cache on disk (runtime/cache*.c) and the map in memory (runtime/memo.c): every way in
- * which a folder or an entry can be wrong must end in a miss, never in an error, a hang or a wrong kernel. */
+/* cache.c -- tests of the kernel cache on disk (runtime/cache*.c): every way in which a folder or an entry can be wrong must
+ * end in a miss, never in an error, a hang or a wrong kernel. */
 #include <errno.h>
 #include <fcntl.h>
-#include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -16,7 +15,6 @@
 #include "base/hash.h"
 #include "runtime/cache.h"
 #include "runtime/cache_file.h"
-#include "runtime/memo.h"
 
 static int passed, failed, skipped;
 static char home[64], folder[128];
@@ -525,85 +523,6 @@ static void test_nvrtc_version(void)
 	cache_close(c);
 }
 
-static struct memo *memo;
-static int made, dropped, fails;
-
-static void drop(void *arg, void *value)
-{
-	(void)arg;
-	free(value);
-	dropped++;
-}
-
-static gx_status make(void *arg, void **value, gx_error *err)
-{
-	struct timespec t = {0, 20000000};
-
-	nanosleep(&t, NULL);
-	__atomic_add_fetch(&made, 1, __ATOMIC_SEQ_CST);
-	if (fails) {
-		snprintf(err->text, sizeof err->text, "broken on purpose");
-		return GX_COMPILER;
-	}
-	*value = strdup(arg);
-	return *value ? GX_OK : GX_NOMEM;
-}
-
-static void *ask(void *result)
-{
-	struct memo_entry *e;
-	gx_error err = {0};
-	gx_status s = memo_get(memo, "key", 3, make, "value", &e, NULL, &err);
-
-	*(int *)result = s ? s == GX_COMPILER && !strcmp(err.text, "broken on purpose") : !strcmp(e->value, "value");
-	if (!s)
-		memo_release(memo, e);
-	return NULL;
-}
-
-static int ask_in_threads(void)
-{
-	pthread_t t[8];
-	int result[8], i, good = 1;
-
-	made = 0;
-	for (i = 0; i < 8; i++)
-		pthread_create(&t[i], NULL, ask, &result[i]);
-	for (i = 0; i < 8; i++) {
-		pthread_join(t[i], NULL);
-		good &= result[i];
-	}
-	return good;
-}
-
-static void test_memo(void)
-{
-	struct memo_entry *e, *f;
-	char key[8];
-	int i, is_new;
-
-	memo = memo_new(drop, NULL, 4);
-	check(ask_in_threads() && made == 1, "eight threads make a value once", "made more than once, or wrong");
-	check(ask_in_threads() && made == 0, "and later find it", "made again");
-	memo_free(memo);
-	check(dropped == 1, "it is dropped with the map", "not dropped");
-	memo = memo_new(drop, NULL, 4);
-	fails = 1;
-	check(ask_in_threads() && made >= 1, "a failure reaches everybody who waited", "other error");
-	fails = 0;
-	check(ask_in_threads() && made == 1, "and is not remembered", "still failing");
-	dropped = 0;
-	memo_get(memo, "held", 4, make, "held", &e, &is_new, NULL);
-	for (i = 0; i < 6; i++) {
-		snprintf(key, sizeof key, "%d", i);
-		if (!memo_get(memo, key, strlen(key), make, key, &f, NULL, NULL))
-			memo_release(memo, f);
-	}
-	check(is_new && dropped == 3 && !strcmp(e->value, "held"), "the oldest unused values go, used ones stay", "other number");
-	memo_release(memo, e);
-	memo_free(memo);
-}
-
 int main(void)
 {
 	char command_line[128];
@@ -624,7 +543,6 @@ int main(void)
 	test_trim();
 	test_commands();
 	test_nvrtc_version();
-	test_memo();
 	snprintf(command_line, sizeof command_line, "rm -rf %s", home);
 	if (system(command_line))
 		failed++;
