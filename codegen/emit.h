@@ -38,7 +38,7 @@ struct emit {
 	uint8_t op_done[NOPS][NTYPES], red_done[NREDS][NTYPES], cast_done[NTYPES][NTYPES];
 	uint8_t helper_done[MAX_HELPERS][NTYPES];
 	uint8_t get_done[NTYPES], put_done[NTYPES], half_done[4];
-	uint8_t load_done[9][9], store_done[9][9];      /* by bytes of an element and words of a vector */
+	uint8_t access_done[3][2], load_done[9][9], store_done[9][9];      /* by bytes of an element and words of a vector */
 };
 
 #define put(e, ...) buf_fmt(&(e)->code, __VA_ARGS__)

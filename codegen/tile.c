@@ -101,30 +101,34 @@ static int words(const struct emit *e, int bytes)
 	return e->vec * bytes / 4;
 }
 
-static const char *const word_type[5] = {"", "unsigned", "uint2", "", "uint4"};
+/* One access of 4, 8 or 16 bytes. In PTX, because the compiler likes to take a vector store apart to share its pieces with the
+ * element-wise way beside it. Loads are of memory that no thread writes (.nc). The emulator brings its own. */
+static const char *const access_text[3][2] = {
+	{"static __device__ __forceinline__ void load_w1(const void *p, unsigned *w)\n{\n"
+		"\tasm(\"{ .reg .u64 g; cvta.to.global.u64 g, %1; ld.global.nc.u32 %0, [g]; }\" : \"=r\"(w[0]) : \"l\"(p));\n}\n",
+	"static __device__ __forceinline__ void store_w1(void *p, const unsigned *w)\n{\n"
+		"\tasm volatile(\"{ .reg .u64 g; cvta.to.global.u64 g, %0; st.global.u32 [g], %1; }\" :: \"l\"(p), \"r\"(w[0]) : \"memory\");\n}\n"},
+	{"static __device__ __forceinline__ void load_w2(const void *p, unsigned *w)\n{\n"
+		"\tasm(\"{ .reg .u64 g; cvta.to.global.u64 g, %2; ld.global.nc.v2.u32 {%0, %1}, [g]; }\"\n"
+		"\t\t: \"=r\"(w[0]), \"=r\"(w[1]) : \"l\"(p));\n}\n",
+	"static __device__ __forceinline__ void store_w2(void *p, const unsigned *w)\n{\n"
+		"\tasm volatile(\"{ .reg .u64 g; cvta.to.global.u64 g, %0; st.global.v2.u32 [g], {%1, %2}; }\"\n"
+		"\t\t:: \"l\"(p), \"r\"(w[0]), \"r\"(w[1]) : \"memory\");\n}\n"},
+	{"static __device__ __forceinline__ void load_w4(const void *p, unsigned *w)\n{\n"
+		"\tasm(\"{ .reg .u64 g; cvta.to.global.u64 g, %4; ld.global.nc.v4.u32 {%0, %1, %2, %3}, [g]; }\"\n"
+		"\t\t: \"=r\"(w[0]), \"=r\"(w[1]), \"=r\"(w[2]), \"=r\"(w[3]) : \"l\"(p));\n}\n",
+	"static __device__ __forceinline__ void store_w4(void *p, const unsigned *w)\n{\n"
+		"\tasm volatile(\"{ .reg .u64 g; cvta.to.global.u64 g, %0; st.global.v4.u32 [g], {%1, %2, %3, %4}; }\"\n"
+		"\t\t:: \"l\"(p), \"r\"(w[0]), \"r\"(w[1]), \"r\"(w[2]), \"r\"(w[3]) : \"memory\");\n}\n"},
+};
 
-/* n words at once, 16 bytes at most a time. */
-static void aligned_text(struct buf *b, int n, int store)
+static void access_need(struct emit *e, int part, int store)
 {
-	int part = n > 4 ? 4 : n;
-	const char *type = word_type[part];
+	int i = part == 4 ? 2 : part - 1;
 
-	for (int i = 0; i < n; i += part) {
-		if (part == 1) {
-			buf_str(b, store ? "\t\t*(unsigned *)p = w[0];\n" : "\t\tw[0] = *(const unsigned *)p;\n");
-			return;
-		}
-		if (store)
-			buf_fmt(b, "\t\t((%s *)p)[%d] = make_%s(w[%d]", type, i / part, type, i);
-		else
-			buf_fmt(b, "\t\tconst %s a%d = ((const %s *)p)[%d];\n", type, i, type, i / part);
-		for (int k = 0; k < part; k++)
-			if (!store)
-				buf_fmt(b, "\t\tw[%d] = a%d.%c;\n", i + k, i, "xyzw"[k]);
-			else if (k)
-				buf_fmt(b, ", w[%d]", i + k);
-		buf_str(b, store ? ");\n" : "");
-	}
+	if (!e->access_done[i][store])
+		buf_fmt(&e->helpers, "#ifndef GX_EMULATE\n%s#endif\n\n", access_text[i][store]);
+	e->access_done[i][store] = 1;
 }
 
 /* The same element by element: number j lies in word `at`, from bit `shift` on. */
@@ -150,10 +154,14 @@ static void vector_text(struct emit *e, int bytes, int n, int store)
 	static const char *const element[9] = {"", "unsigned char", "unsigned short", "", "unsigned", "", "", "", "unsigned long long"};
 	const char *constant = store ? "" : "const ";
 	struct buf *b = &e->helpers;
+	int part = n > 4 ? 4 : n;
 
+	access_need(e, part, store);
 	buf_fmt(b, "static __device__ __forceinline__ void %s_e%dw%d(%svoid *p, int aligned, %sunsigned *w)\n{\n\tif (aligned) {\n",
 		store ? "store" : "load", bytes, n, constant, store ? "const " : "");
-	aligned_text(b, n, store);
+	for (int i = 0; i < n; i += part)
+		buf_fmt(b, i ? "\t\t%s_w%d((%schar *)p + %d, w + %d);\n" : "\t\t%s_w%d(p, w);\n", store ? "store" : "load", part, constant,
+			4 * i, i);
 	buf_fmt(b, "\t\treturn;\n\t}\n\t%s%s *const s = (%s%s *)p;\n", constant, element[bytes], constant, element[bytes]);
 	for (int j = 0; j < n * 4 / bytes; j++)
 		unaligned_text(b, bytes, element[bytes], j, store);

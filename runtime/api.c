@@ -102,11 +102,9 @@ static gx_status open_engines(gx_context *ctx, gx_error *err)
 	if (!ctx->cpu)
 		return diag_plain(err, GX_NOMEM, "out of memory while starting the CPU engine");
 	if (ctx->opt.device != GX_DEVICE_CPU) {
-		int ordinal = ctx->opt.device >= 0 ? ctx->opt.device : 0;
-
-		s = cuda_engine_open(&ctx->opt, ordinal, &ctx->cuda, &why);
+		s = cuda_engine_open(&ctx->opt, ctx->opt.device, &ctx->cuda, &why);
 		if (s == GX_OK)
-			ctx->device = ordinal;
+			ctx->device = cuda_engine_ordinal(ctx->cuda);
 		else if (ctx->opt.device >= 0) {
 			if (err)
 				*err = why;
@@ -173,6 +171,17 @@ const char *gx_context_note(const gx_context *ctx)
 
 /* ---- formulas ---- */
 
+static gx_status parse_into(gx_formula *f, const char *text, size_t len, const char *origin)
+{
+	if (setjmp(f->f.no_memory))
+		return diag_error(&f->f.diag, GX_NOMEM, (struct span){0, 0}, "out of memory while parsing");
+	f->f.text.text = arena_text(f->f.arena, text, len);
+	f->f.text.len = len;
+	f->f.text.origin = arena_text(f->f.arena, origin, strlen(origin));
+	f->f.diag.src = &f->f.text;
+	return parse_program(&f->f);
+}
+
 gx_status gx_parse(const char *text, size_t len, const char *origin, gx_formula **out, gx_error *err)
 {
 	gx_formula *f = gx_calloc(1, sizeof *f);
@@ -183,16 +192,7 @@ gx_status gx_parse(const char *text, size_t len, const char *origin, gx_formula 
 		return diag_plain(err, GX_NOMEM, "out of memory");
 	f->f.arena = &f->f.own;
 	f->f.own.fail = &f->f.no_memory;
-	if (setjmp(f->f.no_memory)) {
-		gx_formula_free(f);
-		return diag_plain(err, GX_NOMEM, "out of memory while parsing");
-	}
-	f->f.text.text = arena_text(f->f.arena, text, len);
-	f->f.text.len = len;
-	origin = origin ? origin : "<expr>";
-	f->f.text.origin = arena_text(f->f.arena, origin, strlen(origin));
-	f->f.diag.src = &f->f.text;
-	s = parse_program(&f->f);
+	s = parse_into(f, text, len, origin ? origin : "<expr>");
 	diag_fill(&f->f.diag, err);
 	if (s) {
 		gx_formula_free(f);
@@ -298,6 +298,24 @@ static gx_status stages(gx_program *p, const gx_formula *f)
 	return p->diag.status;
 }
 
+/* Everything that allocates in the program's arena. */
+static gx_status front_end(gx_program *p, const gx_formula *f, const gx_array *inputs, int ninputs, gx_error *err)
+{
+	gx_status s;
+
+	if (setjmp(p->no_memory))
+		return diag_plain(err, GX_NOMEM, "out of memory while compiling");
+	p->text.text = arena_text(&p->arena, f->f.text.text, f->f.text.len);
+	p->text.len = f->f.text.len;
+	p->text.origin = arena_text(&p->arena, f->f.text.origin, strlen(f->f.text.origin));
+	p->diag.src = &p->text;
+	s = bind_all(p, f, inputs, ninputs, err);
+	if (s)
+		return s;
+	stages(p, f);
+	return diag_fill(&p->diag, err);
+}
+
 gx_status gx_compile(gx_context *ctx, const gx_formula *f, const gx_array *inputs, int ninputs, gx_program **out, gx_error *err)
 {
 	gx_program *p = gx_calloc(1, sizeof *p);
@@ -308,19 +326,7 @@ gx_status gx_compile(gx_context *ctx, const gx_formula *f, const gx_array *input
 		return diag_plain(err, GX_NOMEM, "out of memory");
 	p->ctx = ctx;
 	p->arena.fail = &p->no_memory;
-	if (setjmp(p->no_memory)) {
-		gx_program_free(p);
-		return diag_plain(err, GX_NOMEM, "out of memory while compiling");
-	}
-	p->text.text = arena_text(&p->arena, f->f.text.text, f->f.text.len);
-	p->text.len = f->f.text.len;
-	p->text.origin = arena_text(&p->arena, f->f.text.origin, strlen(f->f.text.origin));
-	p->diag.src = &p->text;
-	s = bind_all(p, f, inputs, ninputs, err);
-	if (!s) {
-		s = stages(p, f);
-		diag_fill(&p->diag, err);
-	}
+	s = front_end(p, f, inputs, ninputs, err);
 	if (!s && ctx->cuda)
 		s = cuda_prepare(ctx->cuda, p->plan, ctx->opt.math, &p->image, &p->cost, err);
 	if (s) {

@@ -38,20 +38,6 @@ static void path_command(struct cache *c, struct buf *out)
 	buf_fmt(out, "%s\n", cache_path(c));
 }
 
-/* The first comment line of the kernel is the user's formula. */
-static void print_title(const struct entry *e, struct buf *out)
-{
-	const char *end = e->key + e->key_len, *p = memmem(e->key, e->key_len, "\n\n", 2), *stop;
-
-	if (!p)
-		return;
-	for (p += 2; p < end && strchr("/* \n", *p); p++)
-		;
-	stop = memchr(p, '\n', (size_t)(end - p));
-	buf_str(out, "  ");
-	buf_escaped(out, p, (size_t)((stop ? stop : end) - p > 60 ? 60 : (stop ? stop : end) - p));
-}
-
 static void print_age(long long seconds, struct buf *out)
 {
 	if (seconds >= 2 * 86400)
@@ -94,7 +80,6 @@ static void list_command(struct cache *c, struct buf *out)
 		if (good) {
 			buf_fmt(out, "  %s_%d NVRTC %d.%d", e.image.ptx ? "compute" : "sm", e.image.target, e.image.nvrtc / 1000,
 				e.image.nvrtc % 1000 / 10);
-			print_title(&e, out);
 		}
 		buf_str(out, good ? "\n" : "  damaged\n");
 		free(e.bytes);

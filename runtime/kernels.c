@@ -32,11 +32,19 @@ static double now_ms(void)
 	return (double)t.tv_sec * 1e3 + (double)t.tv_nsec * 1e-6;
 }
 
+/* The first line of a kernel is a comment with the user's statements: c = a*b and z = x*y are one kernel. */
+static const char *after_title(const char *source)
+{
+	const char *end = strncmp(source, "/*", 2) == 0 ? strchr(source, '\n') : NULL;
+
+	return end ? end + 1 : source;
+}
+
 void kernels_key(const char *source, int cc, gx_math math, int nvrtc, struct buf *b)
 {
 	buf_fmt(b, "gpuexpr %s\nnvrtc %d.%d\ntarget %d\noptions ", GX_VERSION_TEXT, nvrtc / 1000, nvrtc % 1000 / 10, cc);
 	nvrtc_settings(math, b);
-	buf_fmt(b, "\n\n%s", source);
+	buf_fmt(b, "\n\n%s", after_title(source));
 }
 
 static void drop(void *arg, void *value)
