@@ -1,0 +1,313 @@
+/* output.c -- outputs that appear all at once or not at all: write a hidden temporary beside the target, then rename it. Because the
+ * target is untouched until then, an output may have the name of an input. Devices and pipes are written to directly. */
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/fault.h"
+#include "formats/parts.h"
+
+enum { LINKS_MOST = 40 };
+
+static int kind_of(const char *path)
+{
+	static const struct { const char *tail; int kind; } kinds[] = {
+		{".csv", OUTPUT_CSV}, {".txt", OUTPUT_CSV}, {".tsv", OUTPUT_TSV}, {".raw", OUTPUT_RAW}, {".npz", OUTPUT_NPZ},
+	};
+
+	for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
+		if (ends_with(path, kinds[i].tail))
+			return kinds[i].kind;
+	return OUTPUT_NPY;
+}
+
+/* "a/b.npy": the folder's bytes, "" where it is the current one. */
+static size_t folder_bytes(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+
+	return slash ? (size_t)(slash - path) : 0;
+}
+
+static const char *last_part(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+
+	return slash ? slash + 1 : path;
+}
+
+/* FOLDER/NAME in new memory; folder of n bytes, 0 = the current one, unless the path begins at the root. */
+static char *join(const char *folder, size_t n, const char *name, int rooted)
+{
+	char *p = gx_malloc(n + strlen(name) + 3);
+
+	if (p)
+		sprintf(p, "%.*s%s%s", (int)n, folder, n || rooted ? "/" : "", name);
+	return p;
+}
+
+/* Where a link that leads nowhere yet leads to; NULL with errno where it is no link. */
+static char *follow(const char *path)
+{
+	char target[PATH_MAX];
+	ssize_t n = readlink(path, target, sizeof target - 1);
+
+	if (n < 0)
+		return NULL;
+	target[n] = 0;
+	if (target[0] == '/')
+		return join("", 0, target + 1, 1);
+	return join(path, folder_bytes(path), target, path[0] == '/');
+}
+
+/* The real folder and the name in it of a file that is not there. */
+static char *real_place(const char *path)
+{
+	char *asked = join(path, folder_bytes(path), ".", path[0] == '/'), *folder, *result;
+
+	if (!asked)
+		return NULL;
+	folder = realpath(asked, NULL);
+	free(asked);
+	if (!folder)
+		return NULL;
+	result = join(folder, strcmp(folder, "/") == 0 ? 0 : strlen(folder), last_part(path), 1);
+	free(folder);
+	return result;
+}
+
+/* The path with all links resolved, also those that lead to nothing. NULL with errno. */
+static char *resolve(const char *path)
+{
+	char *at = NULL, *result;
+
+	for (int i = 0; i < LINKS_MOST; i++) {
+		char *next;
+
+		result = realpath(at ? at : path, NULL);
+		if (result || errno != ENOENT) {
+			free(at);
+			return result;
+		}
+		next = follow(at ? at : path);
+		if (!next) {
+			result = real_place(at ? at : path);
+			free(at);
+			return result;
+		}
+		free(at);
+		at = next;
+	}
+	free(at);
+	errno = ELOOP;
+	return NULL;
+}
+
+static gx_status place_failed(const char *path, const char *shown, gx_error *err)
+{
+	if (errno == ENOMEM)
+		return no_memory(shown, strlen(path), err);
+	if (errno == ENOENT && folder_bytes(path))
+		return diag_plain(err, GX_IO, "%s: the folder '%.*s' does not exist", shown, (int)folder_bytes(shown), shown);
+	return system_error(shown, "cannot write there", errno, err);
+}
+
+static gx_status check_folder(const struct output *o, const char *shown, gx_error *err)
+{
+	char *folder = join(o->path, folder_bytes(o->path), "", 1);
+	int bad;
+
+	if (!folder)
+		return no_memory(shown, strlen(o->path), err);
+	bad = faccessat(AT_FDCWD, folder, W_OK | X_OK, AT_EACCESS) ? errno : 0;
+	if (!bad)
+		temporary_sweep(folder);
+	free(folder);
+	return bad ? system_error(shown, "cannot write into its folder", bad, err) : GX_OK;
+}
+
+static gx_status open_stdout(const char *path, struct output *o, gx_error *err)
+{
+	o->kind = kind_of(path);
+	o->direct = 1;
+	if (fcntl(1, F_GETFD) < 0)
+		return diag_plain(err, GX_IO, "standard output is closed");
+	return GX_OK;
+}
+
+static gx_status open_file(const char *path, struct output *o, gx_error *err)
+{
+	struct stat st;
+	char shown[200];
+	int there = stat(path, &st) == 0;
+
+	name_shown(path, shown);
+	if (!path[0])
+		return diag_plain(err, GX_ARG, "the name of an output is empty");
+	if ((there && S_ISDIR(st.st_mode)) || !last_part(path)[0])
+		return diag_plain(err, GX_IO, "%s is a folder; hint: give a file name, %s%sresult.npy", shown, shown,
+			ends_with(shown, "/") ? "" : "/");
+	o->direct = there && !S_ISREG(st.st_mode);
+	if (there && !o->direct && !o->force)
+		return diag_plain(err, GX_IO, "%s exists; use --force to replace it", shown);
+	o->path = o->direct ? join("", 0, path, 0) : resolve(path);
+	if (!o->path)
+		return place_failed(path, shown, err);
+	return o->direct ? GX_OK : check_folder(o, shown, err);
+}
+
+static void forget(struct output *o)
+{
+	free(o->path);
+	o->path = NULL;
+	o->temporary = NULL;
+}
+
+gx_status output_open(const char *path, int force, struct output *o, gx_error *err)
+{
+	gx_status s;
+
+	memset(o, 0, sizeof *o);
+	o->force = force != 0;
+	if (path[0] == '-' && (!path[1] || path[1] == '.'))
+		s = open_stdout(path, o, err);
+	else
+		s = open_file(path, o, err);
+	o->kind = kind_of(path);
+	if (s == GX_OK && o->kind == OUTPUT_NPZ)
+		s = diag_plain(err, GX_UNSUPPORTED, "%s: .npz files are read but not written; hint: write .npy", path);
+	if (s)
+		forget(o);
+	return s;
+}
+
+static uint64_t size_limit(int fd, int *regular)
+{
+	struct rlimit r;
+	struct stat st;
+
+	*regular = fstat(fd, &st) == 0 && S_ISREG(st.st_mode);
+	if (!*regular || getrlimit(RLIMIT_FSIZE, &r) || r.rlim_cur == RLIM_INFINITY)
+		return UINT64_MAX;
+	return r.rlim_cur;
+}
+
+/* Open what the bytes go to: standard output, the device, or a new temporary with the mode of the file it will replace. */
+static gx_status open_target(struct output *o, const char *shown, int *fd, gx_error *err)
+{
+	struct stat st;
+	char *folder;
+	gx_status s;
+	int there;
+
+	if (!o->path) {
+		*fd = 1;
+		return GX_OK;
+	}
+	if (o->direct) {
+		*fd = open(o->path, O_WRONLY | O_CLOEXEC | O_NOCTTY);
+		return *fd < 0 ? system_error(shown, "cannot open", errno, err) : GX_OK;
+	}
+	folder = join(o->path, folder_bytes(o->path), "", 1);
+	if (!folder)
+		return no_memory(shown, strlen(o->path), err);
+	folder[strlen(folder) - (strlen(folder) > 1)] = 0;   /* the slash at the end, unless it is the root */
+	there = stat(o->path, &st) == 0;
+	s = temporary_make(folder, there ? st.st_mode : 0, there, &o->temporary, fd, err);
+	free(folder);
+	return s;
+}
+
+gx_status output_write(struct output *o, const gx_array *a, gx_error *err)
+{
+	struct sink sink = {.fd = -1};
+	char shown[200];
+	int regular;
+	gx_status s;
+
+	name_shown(o->path ? o->path : "<standard output>", shown);
+	if (o->temporary)
+		return diag_plain(err, GX_ARG, "%s was written already", shown);
+	s = open_target(o, shown, &sink.fd, err);
+	if (s)
+		return s;
+	sink.shown = shown;
+	sink.limit = size_limit(sink.fd, &regular);
+	s = array_write(&sink, o->kind, a, o->temporary != NULL, err);
+	if (sink.fd != 1 && close(sink.fd) && s == GX_OK)
+		s = system_error(shown, "cannot finish writing", errno, err);
+	if (s && o->temporary) {
+		temporary_remove(o->temporary);
+		o->temporary = NULL;
+	}
+	return s;
+}
+
+/* Give the temporary its name unless that is taken; 0, or an errno. Three ways, as the file system allows. */
+static int publish_new(const char *from, const char *to)
+{
+	int fd;
+
+	if (renameat2(AT_FDCWD, from, AT_FDCWD, to, RENAME_NOREPLACE) == 0)
+		return 0;
+	if (errno == EEXIST)
+		return EEXIST;
+	if (link(from, to) == 0) {
+		unlink(from);
+		return 0;
+	}
+	if (errno == EEXIST)
+		return EEXIST;
+	fd = open(to, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);   /* take the name, then replace what is ours */
+	if (fd < 0)
+		return errno;
+	close(fd);
+	if (rename(from, to) == 0)
+		return 0;
+	fd = errno;
+	unlink(to);
+	return fd;
+}
+
+gx_status output_commit(struct output *o, gx_error *err)
+{
+	char shown[200];
+	gx_status s = GX_OK;
+	int bad;
+
+	name_shown(o->path ? o->path : "<standard output>", shown);
+	if (o->direct) {
+		forget(o);
+		return GX_OK;
+	}
+	if (!o->temporary) {
+		forget(o);
+		return diag_plain(err, GX_ARG, "%s: nothing was written to it", shown);
+	}
+	if (o->force)
+		bad = rename(o->temporary, o->path) ? errno : 0;
+	else
+		bad = publish_new(o->temporary, o->path);
+	if (bad == EEXIST)
+		s = diag_plain(err, GX_IO, "%s exists (it was made meanwhile); use --force to replace it", shown);
+	else if (bad)
+		s = system_error(shown, "cannot put the finished file in place", bad, err);
+	if (bad)
+		temporary_remove(o->temporary);
+	else
+		temporary_forget(o->temporary);
+	forget(o);
+	return s;
+}
+
+void output_abandon(struct output *o)
+{
+	if (o->temporary)
+		temporary_remove(o->temporary);
+	forget(o);
+}
