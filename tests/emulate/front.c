@@ -49,30 +49,33 @@ static int stages(struct front *f, const gx_array *inputs, int n)
 	return f->diag.status ? -1 : 0;
 }
 
+/* 0; -1 after an error in f->diag; the arenas come back here when memory runs out. */
+static int guarded(struct front *f, const char *text, const gx_array *inputs, int n)
+{
+	f->f.arena = &f->f.own;
+	f->f.own.fail = f->arena.fail = &f->no_memory;
+	if (setjmp(f->no_memory))
+		return diag_error(&f->diag, GX_NOMEM, (struct span){0, 0}, "out of memory"), -1;
+	f->f.text.text = arena_text(&f->f.own, text, strlen(text));
+	f->f.text.len = strlen(text);
+	f->f.text.origin = "<test>";
+	f->f.diag.src = &f->f.text;
+	return stages(f, inputs, n);
+}
+
 struct front *front_open(const char *text, const gx_array *inputs, int ninputs)
 {
 	struct front *f = calloc(1, sizeof *f);
 	gx_error err;
 
-	f->f.arena = &f->f.own;
-	f->f.own.fail = &f->f.no_memory;
-	f->arena.fail = &f->no_memory;
-	if (setjmp(f->f.no_memory) || setjmp(f->no_memory)) {
-		fprintf(stderr, "out of memory\n");
-		front_free(f);
-		return NULL;
-	}
-	f->f.text.text = arena_text(&f->f.own, text, strlen(text));
-	f->f.text.len = strlen(text);
-	f->f.text.origin = "<test>";
-	f->f.diag.src = &f->f.text;
-	if (stages(f, inputs, ninputs)) {
+	if (f && guarded(f, text, inputs, ninputs) == 0)
+		return f;
+	if (f) {
 		diag_fill(&f->diag, &err);
 		fprintf(stderr, "%s\n", err.text);
-		front_free(f);
-		return NULL;
 	}
-	return f;
+	front_free(f);
+	return NULL;
 }
 
 void front_free(struct front *f)
