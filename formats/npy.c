@@ -88,8 +88,11 @@ static const char *shape_source(struct header *h, char text[200])
 	return text;
 }
 
+/* To the end of a tuple that is not read to its end. */
 static void skip_tuple(struct header *h)
 {
+	if (h->shape_end)
+		return;
 	while (h->i < h->n && h->s[h->i] != ')' && h->s[h->i] != '}')
 		h->i++;
 	h->i += h->i < h->n && h->s[h->i] == ')';
