@@ -233,9 +233,12 @@ static void put_need(struct emit *e, gx_dtype mem)
 
 void tile_flags(struct emit *e, const char *tabs)
 {
-	unsigned row = (1u << (e->k->rank - 1)) - 1;
+	unsigned row;
 
-	for (int i = 0; i < e->k->body.n && e->vec > 1; i++) {
+	if (e->vec == 1)
+		return;
+	row = (1u << (e->k->rank - 1)) - 1;
+	for (int i = 0; i < e->k->body.n; i++) {
 		const struct step *s = &e->k->body.step[i];
 		int bytes;
 

@@ -75,14 +75,14 @@ static inline int __float_as_int(float v) { return emu_bits<int>(v); }
 static inline double __longlong_as_double(long long v) { return emu_bits<double>(v); }
 static inline long long __double_as_longlong(double v) { return emu_bits<long long>(v); }
 
-static inline float __sinf(float a) { return sinf(a); }
-static inline float __cosf(float a) { return cosf(a); }
-static inline float __tanf(float a) { return tanf(a); }
-static inline float __expf(float a) { return expf(a); }
-static inline float __logf(float a) { return logf(a); }
-static inline float __log2f(float a) { return log2f(a); }
-static inline float __log10f(float a) { return log10f(a); }
-static inline float __powf(float a, float b) { return powf(a, b); }
+#define __sinf sinf
+#define __cosf cosf
+#define __tanf tanf
+#define __expf expf
+#define __logf logf
+#define __log2f log2f
+#define __log10f log10f
+#define __powf powf
 
 /* Vector accesses must be aligned: the types say so, and the sanitizer looks. */
 struct alignas(8) emu_w2 { unsigned w[2]; };
