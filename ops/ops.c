@@ -15,7 +15,7 @@ const struct type_info type_table[NTYPES] = {
 const struct op_info op_table[NOPS] = {
 	{"", 0, 0, 0, 0, 0, 0, 0, "", ""},
 #define OP(id, name, arity, cls, result, flags, u32, u64, vec, doc, ...) \
-	{name, arity, cls, result, flags, u32, u64, vec, doc, #__VA_ARGS__},
+	{name, arity, CLASS_##cls, result, flags, u32, u64, vec, doc, #__VA_ARGS__},
 #include "ops/ops.def"
 #undef OP
 };
@@ -23,13 +23,13 @@ const struct op_info op_table[NOPS] = {
 
 const struct red_info red_table[NREDS] = {
 	{"", 0, 0, "", "", ""},
-#define RED(id, name, cls, state, identity, doc, ...) {name, cls, state, #identity, doc, #__VA_ARGS__},
+#define RED(id, name, cls, state, identity, doc, ...) {name, CLASS_##cls, state, #identity, doc, #__VA_ARGS__},
 #include "ops/reductions.def"
 #undef RED
 };
 
 const struct helper_info helper_table[] = {
-#define HELPER(cls, name, result, params, ...) {cls, #name, #result, #params, #__VA_ARGS__},
+#define HELPER(cls, name, result, params, ...) {CLASS_##cls, #name, #result, #params, #__VA_ARGS__},
 #include "ops/helpers.def"
 #undef HELPER
 };

@@ -9,6 +9,10 @@
 
 /* Classes of element types; masks of them say what a row takes. */
 enum { C_BOOL = 1, C_SINT = 2, C_UINT = 4, C_HALF = 8, C_FLT = 16, C_COMPLEX = 32 };
+enum {   /* the class column of the .def files */
+	CLASS_BOOL = C_BOOL, CLASS_SINT = C_SINT, CLASS_UINT = C_UINT, CLASS_FLT = C_FLT, CLASS_INT = C_SINT | C_UINT,
+	CLASS_NUM = CLASS_INT | C_FLT, CLASS_INTB = CLASS_INT | C_BOOL, CLASS_UINTB = C_UINT | C_BOOL, CLASS_ANY = CLASS_NUM | C_BOOL
+};
 
 struct type_info {
 	const char *name, *abbr, *ctype;   /* "float32", "f32", "float" */
