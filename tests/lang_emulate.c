@@ -106,7 +106,7 @@ static int run_case(struct emulated *e)
 static void run_unit(char *const *path, int n, int *passed, int *failed, int *skipped)
 {
 	struct emulated *e = calloc((size_t)n, sizeof *e);
-	const struct plan *plan[UNIT];
+	const struct plan *plan[UNIT] = {0};
 	int opened[UNIT], nplan = 0;
 
 	for (int i = 0; i < n; i++) {
