@@ -39,6 +39,7 @@ struct output {
 	int force;          /* 1: an existing file may be replaced */
 	int direct;         /* 1: path is a device or a pipe: output_write writes to it, there is no temporary */
 	int kind;           /* of file, from the extension: an OUTPUT_ of formats/parts.h */
+	char shown[200];    /* the path as it was given, for messages: safe to print */
 };
 
 /* Check that path may be written: the folder exists and is writable, and without force that no file is there. Nothing

@@ -77,7 +77,6 @@ static void map(struct image *im, uint64_t start)
 	p = mmap(NULL, (size_t)bytes, PROT_READ, MAP_PRIVATE, im->fd, 0);
 	if (p == MAP_FAILED)
 		return;
-	madvise(p, (size_t)bytes, MADV_SEQUENTIAL);
 	madvise(p, (size_t)bytes, MADV_WILLNEED);
 	im->owner = p;
 	im->owner_bytes = (size_t)bytes;

@@ -48,6 +48,8 @@ static char *join(const char *folder, size_t n, const char *name, int rooted)
 
 	if (p)
 		sprintf(p, "%.*s%s%s", (int)n, folder, n || rooted ? "/" : "", name);
+	else
+		errno = ENOMEM;
 	return p;
 }
 
@@ -117,23 +119,23 @@ static gx_status place_failed(const char *path, const char *shown, gx_error *err
 	return system_error(shown, "cannot write there", errno, err);
 }
 
-static gx_status check_folder(const struct output *o, const char *shown, gx_error *err)
+static gx_status check_folder(const struct output *o, gx_error *err)
 {
 	char *folder = join(o->path, folder_bytes(o->path), "", 1);
 	int bad;
 
 	if (!folder)
-		return no_memory(shown, strlen(o->path), err);
+		return no_memory(o->shown, strlen(o->path), err);
 	bad = faccessat(AT_FDCWD, folder, W_OK | X_OK, AT_EACCESS) ? errno : 0;
 	if (!bad)
 		temporary_sweep(folder);
 	free(folder);
-	return bad ? system_error(shown, "cannot write into its folder", bad, err) : GX_OK;
+	return bad ? system_error(o->shown, "cannot write into its folder", bad, err) : GX_OK;
 }
 
-static gx_status open_stdout(const char *path, struct output *o, gx_error *err)
+static gx_status open_stdout(struct output *o, gx_error *err)
 {
-	o->kind = kind_of(path);
+	strcpy(o->shown, "<standard output>");
 	o->direct = 1;
 	if (fcntl(1, F_GETFD) < 0)
 		return diag_plain(err, GX_IO, "standard output is closed");
@@ -143,10 +145,9 @@ static gx_status open_stdout(const char *path, struct output *o, gx_error *err)
 static gx_status open_file(const char *path, struct output *o, gx_error *err)
 {
 	struct stat st;
-	char shown[200];
+	const char *shown = o->shown;
 	int there = stat(path, &st) == 0;
 
-	name_shown(path, shown);
 	if (!path[0])
 		return diag_plain(err, GX_ARG, "the name of an output is empty");
 	if ((there && S_ISDIR(st.st_mode)) || !last_part(path)[0])
@@ -158,7 +159,7 @@ static gx_status open_file(const char *path, struct output *o, gx_error *err)
 	o->path = o->direct ? join("", 0, path, 0) : resolve(path);
 	if (!o->path)
 		return place_failed(path, shown, err);
-	return o->direct ? GX_OK : check_folder(o, shown, err);
+	return o->direct ? GX_OK : check_folder(o, err);
 }
 
 static void forget(struct output *o)
@@ -174,13 +175,14 @@ gx_status output_open(const char *path, int force, struct output *o, gx_error *e
 
 	memset(o, 0, sizeof *o);
 	o->force = force != 0;
+	name_shown(path, o->shown);
 	if (path[0] == '-' && (!path[1] || path[1] == '.'))
-		s = open_stdout(path, o, err);
+		s = open_stdout(o, err);
 	else
 		s = open_file(path, o, err);
 	o->kind = kind_of(path);
 	if (s == GX_OK && o->kind == OUTPUT_NPZ)
-		s = diag_plain(err, GX_UNSUPPORTED, "%s: .npz files are read but not written; hint: write .npy", path);
+		s = diag_plain(err, GX_UNSUPPORTED, "%s: .npz files are read but not written; hint: write .npy", o->shown);
 	if (s)
 		forget(o);
 	return s;
@@ -198,7 +200,7 @@ static uint64_t size_limit(int fd, int *regular)
 }
 
 /* Open what the bytes go to: standard output, the device, or a new temporary with the mode of the file it will replace. */
-static gx_status open_target(struct output *o, const char *shown, int *fd, gx_error *err)
+static gx_status open_target(struct output *o, int *fd, gx_error *err)
 {
 	struct stat st;
 	char *folder;
@@ -211,14 +213,14 @@ static gx_status open_target(struct output *o, const char *shown, int *fd, gx_er
 	}
 	if (o->direct) {
 		*fd = open(o->path, O_WRONLY | O_CLOEXEC | O_NOCTTY);
-		return *fd < 0 ? system_error(shown, "cannot open", errno, err) : GX_OK;
+		return *fd < 0 ? system_error(o->shown, "cannot open", errno, err) : GX_OK;
 	}
 	folder = join(o->path, folder_bytes(o->path), "", 1);
 	if (!folder)
-		return no_memory(shown, strlen(o->path), err);
+		return no_memory(o->shown, strlen(o->path), err);
 	folder[strlen(folder) - (strlen(folder) > 1)] = 0;   /* the slash at the end, unless it is the root */
 	there = stat(o->path, &st) == 0;
-	s = temporary_make(folder, there ? st.st_mode : 0, there, &o->temporary, fd, err);
+	s = temporary_make(o->shown, folder, there ? st.st_mode : 0, there, &o->temporary, fd, err);
 	free(folder);
 	return s;
 }
@@ -226,21 +228,19 @@ static gx_status open_target(struct output *o, const char *shown, int *fd, gx_er
 gx_status output_write(struct output *o, const gx_array *a, gx_error *err)
 {
 	struct sink sink = {.fd = -1};
-	char shown[200];
 	int regular;
 	gx_status s;
 
-	name_shown(o->path ? o->path : "<standard output>", shown);
 	if (o->temporary)
-		return diag_plain(err, GX_ARG, "%s was written already", shown);
-	s = open_target(o, shown, &sink.fd, err);
+		return diag_plain(err, GX_ARG, "%s was written already", o->shown);
+	s = open_target(o, &sink.fd, err);
 	if (s)
 		return s;
-	sink.shown = shown;
+	sink.shown = o->shown;
 	sink.limit = size_limit(sink.fd, &regular);
 	s = array_write(&sink, o->kind, a, o->temporary != NULL, err);
 	if (sink.fd != 1 && close(sink.fd) && s == GX_OK)
-		s = system_error(shown, "cannot finish writing", errno, err);
+		s = system_error(o->shown, "cannot finish writing", errno, err);
 	if (s && o->temporary) {
 		temporary_remove(o->temporary);
 		o->temporary = NULL;
@@ -276,27 +276,25 @@ static int publish_new(const char *from, const char *to)
 
 gx_status output_commit(struct output *o, gx_error *err)
 {
-	char shown[200];
 	gx_status s = GX_OK;
 	int bad;
 
-	name_shown(o->path ? o->path : "<standard output>", shown);
 	if (o->direct) {
 		forget(o);
 		return GX_OK;
 	}
 	if (!o->temporary) {
 		forget(o);
-		return diag_plain(err, GX_ARG, "%s: nothing was written to it", shown);
+		return diag_plain(err, GX_ARG, "%s: nothing was written to it", o->shown);
 	}
 	if (o->force)
 		bad = rename(o->temporary, o->path) ? errno : 0;
 	else
 		bad = publish_new(o->temporary, o->path);
 	if (bad == EEXIST)
-		s = diag_plain(err, GX_IO, "%s exists (it was made meanwhile); use --force to replace it", shown);
+		s = diag_plain(err, GX_IO, "%s exists (it was made meanwhile); use --force to replace it", o->shown);
 	else if (bad)
-		s = system_error(shown, "cannot put the finished file in place", bad, err);
+		s = system_error(o->shown, "cannot put the finished file in place", bad, err);
 	if (bad)
 		temporary_remove(o->temporary);
 	else

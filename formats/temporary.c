@@ -85,12 +85,11 @@ static void find_place(void)
 	place = (unsigned)hash_bytes(text, n, 0);
 }
 
-gx_status temporary_make(const char *folder, unsigned mode, int keep_mode, char **name, int *fd, gx_error *err)
+gx_status temporary_make(const char *shown, const char *folder, unsigned mode, int keep_mode, char **name, int *fd, gx_error *err)
 {
 	size_t bytes = strlen(folder) + 64;
-	char *path = gx_malloc(bytes), shown[200];
+	char *path = gx_malloc(bytes);
 
-	name_shown(folder, shown);
 	if (!path)
 		return no_memory(shown, bytes, err);
 	pthread_once(&once, find_place);
@@ -107,7 +106,7 @@ gx_status temporary_make(const char *folder, unsigned mode, int keep_mode, char 
 	} while (*fd < 0 && errno == EEXIST);
 	if (*fd < 0) {
 		free(path);
-		return system_error(shown, "cannot create a file in this folder", errno, err);
+		return system_error(shown, "cannot create a file in its folder", errno, err);
 	}
 	if (keep_mode)
 		fchmod(*fd, mode & 0777);
