@@ -194,8 +194,11 @@ static gx_status add(struct table *t, const struct field *f, enum field_kind kin
 			f->column);
 	if (kind == BLANK || kind == REAL)
 		all_real(t);
-	if (kind == WHOLE && t->type == GX_FLOAT64)
-		v.d = (double)v.i;
+	if (kind == WHOLE && t->type == GX_FLOAT64) {
+		double real = (double)v.i;
+
+		v.d = real;
+	}
 	return push(t, v) ? no_memory(t->im->name, t->cap * 2 * sizeof v, t->err) : GX_OK;
 }
 

@@ -255,7 +255,7 @@ static uInt piece(size_t n)
 static int inflate_all(const unsigned char *from, size_t packed, unsigned char *to, size_t size)
 {
 	z_stream z = {.zalloc = zip_alloc, .zfree = zip_free};
-	unsigned char extra;
+	unsigned char extra = 0;
 	int rc = inflateInit2(&z, -MAX_WBITS);
 	size_t in = 0, out = 0;
 

@@ -95,7 +95,7 @@ static int same_back(const char *digits, int n, int exponent, double v, const st
  * v are nearer than those above: there the nearest decimal may fail where the next one up does not. */
 static int shortest(double v, const struct binary *t, char digits[24], int *exponent)
 {
-	int n = v >= t->smallest_normal ? t->sure : 1;
+	int n = v >= t->smallest_normal ? t->sure : 1, e, power_of_two = frexp(v, &e) == 0.5;
 
 	for (;; n++) {
 		char text[40];
@@ -109,6 +109,8 @@ static int shortest(double v, const struct binary *t, char digits[24], int *expo
 		*exponent = (int)strtol(strchr(text, 'e') + 1, NULL, 10);
 		if (n >= t->most || same_back(digits, n, *exponent, v, t))
 			break;
+		if (!power_of_two)
+			continue;
 		next_decimal(digits, n, exponent);
 		if (same_back(digits, n, *exponent, v, t))
 			break;
