@@ -1,8 +1,8 @@
 /* loops.h -- the rows of the tables as loops over blocks of values: what the CPU engine runs and what constants are folded with.
  *
- * A loop handles n values from the start of its buffers. Buffers are 64-byte aligned and hold a multiple of LOOP_PAD elements:
- * a loop may read and write up to the next multiple of LOOP_PAD, so that body and tail are the same instructions (what is
- * read past n is garbage and must not trap). dst may equal an operand. */
+ * A loop handles n values from the start of its buffers, which are aligned to their elements and hold a multiple of LOOP_PAD
+ * elements: a loop may read and write up to the next multiple of LOOP_PAD, so that body and tail are the same instructions
+ * (what is read past n is garbage and must not trap). dst may equal an operand. */
 #ifndef OPS_LOOPS_H
 #define OPS_LOOPS_H
 
@@ -19,6 +19,16 @@ loop_fn loop_op(enum op op, gx_dtype t);
 /* Conversion between register types, and between a memory type and its register type (float16 and bfloat16 with float32).
  * b and c are ignored. BOOL results are 0 or 1; from BOOL memory any nonzero byte is 1 (loop_cast(GX_BOOL, GX_BOOL)). */
 loop_fn loop_cast(gx_dtype to, gx_dtype from);
+/* Reductions with one value (loop_fold, loop_zip: exactly n values are read): n values into one accumulator; value i into accumulator i. */
+typedef void (*fold_fn)(void *acc, const void *values, size_t n);
+typedef void (*identity_fn)(void *acc, size_t n);
+fold_fn loop_fold(enum red red, gx_dtype t);
+fold_fn loop_zip(enum red red, gx_dtype t);
+identity_fn loop_identity(enum red red, gx_dtype t);   /* n accumulators of nothing */
+/* Reductions to a value and its position; position -1 is an accumulator of nothing. */
+typedef void (*pair_fn)(void *acc, long long *at, const void *values, const long long *positions, size_t n);
+pair_fn loop_pair_fold(enum red red, gx_dtype t);
+pair_fn loop_pair_zip(enum red red, gx_dtype t);
 /* The instruction set in use: "avx512", "avx2", "sse2", "generic". Chosen once, by the processor (GPUEXPR_ISA overrides). */
 const char *loop_isa(void);
 

@@ -1,0 +1,76 @@
+/* loops.c -- picks the loops of this processor's instruction set, once. */
+#include "ops/loops.h"
+
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "ops/loops_table.h"
+
+static const struct loop_table *table;
+static pthread_once_t once = PTHREAD_ONCE_INIT;
+
+static void choose(void)
+{
+#ifdef __x86_64__
+	const char *wish = getenv("GPUEXPR_ISA");
+	int avx2 = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");
+	int avx512 = avx2 && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512bw") &&
+		__builtin_cpu_supports("avx512vl");
+
+	if (avx512 && (!wish || !strcmp(wish, "avx512")))
+		table = &loops_avx512;
+	else if (avx2 && (!wish || strcmp(wish, "sse2") != 0))
+		table = &loops_avx2;
+	else
+		table = &loops_sse2;
+#else
+	table = &loops_generic;
+#endif
+}
+
+static const struct loop_table *loops(void)
+{
+	pthread_once(&once, choose);
+	return table;
+}
+
+loop_fn loop_op(enum op op, gx_dtype t)
+{
+	return loops()->op[op][t];
+}
+
+loop_fn loop_cast(gx_dtype to, gx_dtype from)
+{
+	return loops()->cast[to][from];
+}
+
+fold_fn loop_fold(enum red red, gx_dtype t)
+{
+	return loops()->fold[red][t];
+}
+
+fold_fn loop_zip(enum red red, gx_dtype t)
+{
+	return loops()->zip[red][t];
+}
+
+identity_fn loop_identity(enum red red, gx_dtype t)
+{
+	return loops()->identity[red][t];
+}
+
+pair_fn loop_pair_fold(enum red red, gx_dtype t)
+{
+	return loops()->pair_fold[red][t];
+}
+
+pair_fn loop_pair_zip(enum red red, gx_dtype t)
+{
+	return loops()->pair_zip[red][t];
+}
+
+const char *loop_isa(void)
+{
+	return loops()->name;
+}

@@ -1,0 +1,374 @@
+/* loops_isa.c -- every row of the tables as a loop, for one instruction set; compiled once for each (scripts/isa.mk sets ISA and the
+ * compiler flags). loops_type.h is included once for each register type, with T, W, LO, HI and BITS meaning that type, and turns the
+ * rows that take it into functions. Rows that name a SLEEF function run it on whole
+ * vectors. */
+#include <math.h>
+#include <stdint.h>
+#include <string.h>
+#include <tgmath.h>
+
+#include "ops/loops_table.h"
+
+#define PASTE_(a, b) a##b
+#define PASTE(a, b) PASTE_(a, b)
+#define PADDED(n) (((n) + LOOP_PAD - 1) / LOOP_PAD * LOOP_PAD)
+
+#define QUOTE_(s) #s
+#define QUOTE(s) QUOTE_(s)
+
+/* ---- 16-bit floats ---- */
+
+static inline float bits_float(uint32_t b)
+{
+	float f;
+
+	memcpy(&f, &b, sizeof f);
+	return f;
+}
+
+static inline uint32_t float_bits(float f)
+{
+	uint32_t b;
+
+	memcpy(&b, &f, sizeof b);
+	return b;
+}
+
+static inline float gx_f16_to_f32(unsigned short h)
+{
+#ifdef __F16C__
+	return __builtin_ia32_vcvtph2ps((__attribute__((vector_size(16))) short){(short)h})[0];
+#else
+	uint32_t sign = (uint32_t)(h & 0x8000) << 16, e = h >> 10 & 31, m = h & 0x3ff;
+
+	if (e == 31)
+		return bits_float(sign | 0x7f800000u | m << 13);
+	if (e == 0)
+		return bits_float(sign | float_bits((float)m * 5.9604644775390625e-08f));   /* m * 2^-24, exact */
+	return bits_float(sign | (e + 112) << 23 | m << 13);
+#endif
+}
+
+/* Nearest, ties to even: for normal results by adding what the lost bits round to, for small ones by a float addition that rounds there. */
+static inline unsigned short gx_f32_to_f16(float f)
+{
+	uint32_t b = float_bits(f), sign = b >> 16 & 0x8000, a = b & 0x7fffffff;
+
+	if (a > 0x7f800000)
+		return (unsigned short)(sign | 0x7e00 | (a >> 13 & 0x3ff));
+	if (a >= 0x477ff000)   /* 65520 and above round to infinity */
+		return (unsigned short)(sign | 0x7c00);
+	if (a < 0x38800000)    /* below 2^-14 */
+		return (unsigned short)(sign | (float_bits(bits_float(a) + 0.5f) - 0x3f000000));
+	return (unsigned short)(sign | (a - 0x38000000 + 0xfff + (a >> 13 & 1)) >> 13);
+}
+
+static inline float gx_bf16_to_f32(unsigned short h)
+{
+	return bits_float((uint32_t)h << 16);
+}
+
+static inline unsigned short gx_f32_to_bf16(float f)
+{
+	uint32_t b = float_bits(f);
+
+	if ((b & 0x7fffffff) > 0x7f800000)
+		return (unsigned short)(b >> 16 | 0x40);
+	return (unsigned short)((b + 0x7fff + (b >> 16 & 1)) >> 16);
+}
+
+static inline float gx_round_odd(double d)
+{
+	float f = (float)d;
+	uint32_t b = float_bits(f);
+
+	if (!((double)f != d) || d != d)
+		return f;
+	if (isinf(f) || fabs((double)f) > fabs(d))
+		b--;   /* towards zero */
+	return bits_float(b | 1);
+}
+
+/* ---- functions of helpers.def: the instance for the type at hand ---- */
+
+#define gx_signbit(...) PASTE(gx_signbit_, SUF)(__VA_ARGS__)
+#define gx_min(...) PASTE(gx_min_, SUF)(__VA_ARGS__)
+#define gx_max(...) PASTE(gx_max_, SUF)(__VA_ARGS__)
+#define gx_erfinv(...) PASTE(gx_erfinv_, SUF)(__VA_ARGS__)
+#define gx_mod(...) PASTE(gx_mod_, SUF)(__VA_ARGS__)
+#define gx_floordiv(...) PASTE(gx_floordiv_, SUF)(__VA_ARGS__)
+#define gx_rem(...) PASTE(gx_rem_, SUF)(__VA_ARGS__)
+#define gx_ipow(...) PASTE(gx_ipow_, SUF)(__VA_ARGS__)
+#define gx_gcd(...) PASTE(gx_gcd_, SUF)(__VA_ARGS__)
+#define gx_lcm(...) PASTE(gx_lcm_, SUF)(__VA_ARGS__)
+#define gx_upow(...) PASTE(gx_upow_, SUF)(__VA_ARGS__)
+#define gx_ugcd(...) PASTE(gx_ugcd_, SUF)(__VA_ARGS__)
+#define gx_ulcm(...) PASTE(gx_ulcm_, SUF)(__VA_ARGS__)
+#define gx_popcount(...) PASTE(gx_popcount_, SUF)(__VA_ARGS__)
+
+/* ---- SLEEF: vector types and names of this instruction set ---- */
+
+#define isa_avx512 1
+#define isa_avx2 2
+#define isa_sse2 3
+#define isa_generic 4
+#if PASTE(isa_, ISA) == isa_avx512
+#include <immintrin.h>
+#include <sleef.h>
+typedef __m512 VF32 __attribute__((aligned(4)));
+typedef __m512d VF64 __attribute__((aligned(8)));
+#define HAVE_SLEEF 1
+#define SLEEF_f32(f, u) PASTE(PASTE(Sleef_, f), PASTE(f16_, PASTE(u, avx512f)))
+#define SLEEF_f64(f, u) PASTE(PASTE(Sleef_, f), PASTE(d8_, PASTE(u, avx512f)))
+#elif PASTE(isa_, ISA) == isa_avx2
+#include <immintrin.h>
+#include <sleef.h>
+typedef __m256 VF32 __attribute__((aligned(4)));
+typedef __m256d VF64 __attribute__((aligned(8)));
+#define HAVE_SLEEF 1
+#define SLEEF_f32(f, u) PASTE(PASTE(Sleef_, f), PASTE(f8_, PASTE(u, avx2)))
+#define SLEEF_f64(f, u) PASTE(PASTE(Sleef_, f), PASTE(d4_, PASTE(u, avx2)))
+#elif PASTE(isa_, ISA) == isa_sse2
+#include <emmintrin.h>
+#include <sleef.h>
+typedef __m128 VF32 __attribute__((aligned(4)));
+typedef __m128d VF64 __attribute__((aligned(8)));
+#define HAVE_SLEEF 1
+#define SLEEF_f32(f, u) PASTE(PASTE(Sleef_, f), PASTE(f4_, PASTE(u, sse2)))
+#define SLEEF_f64(f, u) PASTE(PASTE(Sleef_, f), PASTE(d2_, PASTE(u, sse2)))
+#endif
+
+/* V(-) has one argument, V(sin, u10) two. */
+#define SECOND_OF_(a, b, c, ...) c
+#define KIND_V(...) SECOND_OF_(__VA_ARGS__, SLEEF, PLAIN, 0)
+#define F_V(f, ...) f
+#define U_V(f, u) u
+
+/* ---- rows, type by type ---- */
+
+#define SUF b8
+#define ID BOOL
+#define CLASS_NOW_BOOL
+#define T unsigned char
+#define W unsigned
+#define LO ((T)(0))
+#define HI ((T)(1))
+#define BITS 8
+#include "ops/loops_type.h"
+
+#define SUF i8
+#define ID INT8
+#define CLASS_NOW_SINT
+#define T signed char
+#define W unsigned
+#define LO ((T)(-128))
+#define HI ((T)(127))
+#define BITS 8
+#include "ops/loops_type.h"
+
+#define SUF i16
+#define ID INT16
+#define CLASS_NOW_SINT
+#define T short
+#define W unsigned
+#define LO ((T)(-32768))
+#define HI ((T)(32767))
+#define BITS 16
+#include "ops/loops_type.h"
+
+#define SUF i32
+#define ID INT32
+#define CLASS_NOW_SINT
+#define T int
+#define W unsigned
+#define LO ((T)(-2147483647 - 1))
+#define HI ((T)(2147483647))
+#define BITS 32
+#include "ops/loops_type.h"
+
+#define SUF i64
+#define ID INT64
+#define CLASS_NOW_SINT
+#define T long long
+#define W unsigned long long
+#define LO ((T)(-9223372036854775807LL - 1))
+#define HI ((T)(9223372036854775807LL))
+#define BITS 64
+#include "ops/loops_type.h"
+
+#define SUF u8
+#define ID UINT8
+#define CLASS_NOW_UINT
+#define T unsigned char
+#define W unsigned
+#define LO ((T)(0))
+#define HI ((T)(255))
+#define BITS 8
+#include "ops/loops_type.h"
+
+#define SUF u16
+#define ID UINT16
+#define CLASS_NOW_UINT
+#define T unsigned short
+#define W unsigned
+#define LO ((T)(0))
+#define HI ((T)(65535))
+#define BITS 16
+#include "ops/loops_type.h"
+
+#define SUF u32
+#define ID UINT32
+#define CLASS_NOW_UINT
+#define T unsigned
+#define W unsigned
+#define LO ((T)(0))
+#define HI ((T)(4294967295u))
+#define BITS 32
+#include "ops/loops_type.h"
+
+#define SUF u64
+#define ID UINT64
+#define CLASS_NOW_UINT
+#define T unsigned long long
+#define W unsigned long long
+#define LO ((T)(0))
+#define HI ((T)(18446744073709551615ull))
+#define BITS 64
+#include "ops/loops_type.h"
+
+#define SUF f32
+#define ID FLOAT32
+#define CLASS_NOW_FLT
+#define T float
+#define W float
+#define LO ((T)(-3.4028234663852886e38f))
+#define HI ((T)(3.4028234663852886e38f))
+#define BITS 32
+#include "ops/loops_type.h"
+
+#define SUF f64
+#define ID FLOAT64
+#define CLASS_NOW_FLT
+#define T double
+#define W double
+#define LO ((T)(-1.7976931348623157e308))
+#define HI ((T)(1.7976931348623157e308))
+#define BITS 64
+#include "ops/loops_type.h"
+
+/* ---- conversions ---- */
+
+/* Float to integer saturates and NaN gives 0; anything to bool is != 0. */
+#define TO_FLT_FROM_FLT(D, lo, hi, a) (D)(a)
+#define TO_FLT_FROM_INT(D, lo, hi, a) (D)(a)
+#define TO_INT_FROM_INT(D, lo, hi, a) (D)(a)
+#define TO_INT_FROM_FLT(D, lo, hi, a) ((a) != (a) ? 0 : (a) <= (lo) ? (D)(lo) : (a) >= (hi) ? (D)(hi) : (D)(a))
+#define TO_BOOL_FROM_INT(D, lo, hi, a) (D)((a) != 0)
+#define TO_BOOL_FROM_FLT(D, lo, hi, a) (D)((a) != 0)
+
+#define CAST(ds, DID, dcls, D, lo, hi, ss, SID, scls, S) \
+	static void cast_##ds##_##ss(void *dst, const void *pa, const void *pb, const void *pc, size_t n) \
+	{ \
+		D *d = dst; \
+		const S *a = pa; \
+\
+		(void)pb; \
+		(void)pc; \
+		_Pragma("GCC ivdep") for (size_t i = 0; i < PADDED(n); i++) \
+			d[i] = TO_##dcls##_FROM_##scls(D, lo, hi, a[i]); \
+	}
+#define CAST_ENTRY(ds, DID, dcls, D, lo, hi, ss, SID, scls, S) .cast[GX_##DID][GX_##SID] = cast_##ds##_##ss,
+
+#define TO_ALL(M, ...) \
+	M(b8, BOOL, BOOL, unsigned char, 0, 1, __VA_ARGS__) M(i8, INT8, INT, signed char, -128, 127, __VA_ARGS__) \
+	M(i16, INT16, INT, short, -32768, 32767, __VA_ARGS__) M(i32, INT32, INT, int, -2147483647 - 1, 2147483647, __VA_ARGS__) \
+	M(i64, INT64, INT, long long, -9223372036854775807LL - 1, 9223372036854775807LL, __VA_ARGS__) \
+	M(u8, UINT8, INT, unsigned char, 0, 255, __VA_ARGS__) M(u16, UINT16, INT, unsigned short, 0, 65535, __VA_ARGS__) \
+	M(u32, UINT32, INT, unsigned, 0, 4294967295u, __VA_ARGS__) M(u64, UINT64, INT, unsigned long long, 0, 18446744073709551615ull, __VA_ARGS__) \
+	M(f32, FLOAT32, FLT, float, 0, 0, __VA_ARGS__) M(f64, FLOAT64, FLT, double, 0, 0, __VA_ARGS__)
+#define FROM_ALL(M) \
+	TO_ALL(M, b8, BOOL, INT, unsigned char) TO_ALL(M, i8, INT8, INT, signed char) TO_ALL(M, i16, INT16, INT, short) \
+	TO_ALL(M, i32, INT32, INT, int) TO_ALL(M, i64, INT64, INT, long long) TO_ALL(M, u8, UINT8, INT, unsigned char) \
+	TO_ALL(M, u16, UINT16, INT, unsigned short) TO_ALL(M, u32, UINT32, INT, unsigned) TO_ALL(M, u64, UINT64, INT, unsigned long long) \
+	TO_ALL(M, f32, FLOAT32, FLT, float) TO_ALL(M, f64, FLOAT64, FLT, double)
+FROM_ALL(CAST)
+
+#define HALF(name, D, S, convert) \
+	static void name(void *dst, const void *pa, const void *pb, const void *pc, size_t n) \
+	{ \
+		D *d = dst; \
+		const S *a = pa; \
+\
+		(void)pb; \
+		(void)pc; \
+		_Pragma("GCC ivdep") for (size_t i = 0; i < PADDED(n); i++) \
+			d[i] = convert(a[i]); \
+	}
+HALF(load_f16, float, unsigned short, gx_f16_to_f32)
+HALF(load_bf16, float, unsigned short, gx_bf16_to_f32)
+HALF(store_f16, unsigned short, float, gx_f32_to_f16)
+HALF(store_bf16, unsigned short, float, gx_f32_to_bf16)
+
+const struct loop_table PASTE(loops_, ISA) = {
+	.name = QUOTE(ISA),
+	FROM_ALL(CAST_ENTRY)
+	.cast[GX_FLOAT32][GX_FLOAT16] = load_f16,
+	.cast[GX_FLOAT32][GX_BFLOAT16] = load_bf16,
+	.cast[GX_FLOAT16][GX_FLOAT32] = store_f16,
+	.cast[GX_BFLOAT16][GX_FLOAT32] = store_bf16,
+#define SUF b8
+#define ID BOOL
+#define CLASS_NOW_BOOL
+#define ENTRIES
+#include "ops/loops_type.h"
+#define SUF i8
+#define ID INT8
+#define CLASS_NOW_SINT
+#define ENTRIES
+#include "ops/loops_type.h"
+#define SUF i16
+#define ID INT16
+#define CLASS_NOW_SINT
+#define ENTRIES
+#include "ops/loops_type.h"
+#define SUF i32
+#define ID INT32
+#define CLASS_NOW_SINT
+#define ENTRIES
+#include "ops/loops_type.h"
+#define SUF i64
+#define ID INT64
+#define CLASS_NOW_SINT
+#define ENTRIES
+#include "ops/loops_type.h"
+#define SUF u8
+#define ID UINT8
+#define CLASS_NOW_UINT
+#define ENTRIES
+#include "ops/loops_type.h"
+#define SUF u16
+#define ID UINT16
+#define CLASS_NOW_UINT
+#define ENTRIES
+#include "ops/loops_type.h"
+#define SUF u32
+#define ID UINT32
+#define CLASS_NOW_UINT
+#define ENTRIES
+#include "ops/loops_type.h"
+#define SUF u64
+#define ID UINT64
+#define CLASS_NOW_UINT
+#define ENTRIES
+#include "ops/loops_type.h"
+#define SUF f32
+#define ID FLOAT32
+#define CLASS_NOW_FLT
+#define ENTRIES
+#include "ops/loops_type.h"
+#define SUF f64
+#define ID FLOAT64
+#define CLASS_NOW_FLT
+#define ENTRIES
+#include "ops/loops_type.h"
+};

@@ -1,0 +1,18 @@
+/* loops_table.h -- the loops of one instruction set; inside ops/ only. */
+#ifndef OPS_LOOPS_TABLE_H
+#define OPS_LOOPS_TABLE_H
+
+#include "ops/loops.h"
+
+struct loop_table {
+	const char *name;
+	loop_fn op[NOPS][NTYPES];
+	loop_fn cast[NTYPES][NTYPES];   /* to, from */
+	fold_fn fold[NREDS][NTYPES], zip[NREDS][NTYPES];
+	identity_fn identity[NREDS][NTYPES];
+	pair_fn pair_fold[NREDS][NTYPES], pair_zip[NREDS][NTYPES];
+};
+
+extern const struct loop_table loops_avx512, loops_avx2, loops_sse2, loops_generic;
+
+#endif

@@ -1,0 +1,245 @@
+/* loops_type.h -- included by loops_isa.c once for each register type: the helpers and rows that take the type as functions, or
+ * (with ENTRIES) their places in the table. No include guard, on purpose. */
+
+/* WHEN_X(text) keeps text when the type at hand is of class X. */
+#define KEEP(...) __VA_ARGS__
+#define DROP(...)
+#if defined CLASS_NOW_BOOL
+#define WHEN_BOOL KEEP
+#define WHEN_SINT DROP
+#define WHEN_UINT DROP
+#define WHEN_INT DROP
+#define WHEN_FLT DROP
+#define WHEN_NUM DROP
+#define WHEN_INTB KEEP
+#define WHEN_UINTB KEEP
+#elif defined CLASS_NOW_SINT
+#define WHEN_BOOL DROP
+#define WHEN_SINT KEEP
+#define WHEN_UINT DROP
+#define WHEN_INT KEEP
+#define WHEN_FLT DROP
+#define WHEN_NUM KEEP
+#define WHEN_INTB KEEP
+#define WHEN_UINTB DROP
+#elif defined CLASS_NOW_UINT
+#define WHEN_BOOL DROP
+#define WHEN_SINT DROP
+#define WHEN_UINT KEEP
+#define WHEN_INT KEEP
+#define WHEN_FLT DROP
+#define WHEN_NUM KEEP
+#define WHEN_INTB KEEP
+#define WHEN_UINTB KEEP
+#else
+#define WHEN_BOOL DROP
+#define WHEN_SINT DROP
+#define WHEN_UINT DROP
+#define WHEN_INT DROP
+#define WHEN_FLT KEEP
+#define WHEN_NUM KEEP
+#define WHEN_INTB DROP
+#define WHEN_UINTB DROP
+#endif
+#define WHEN_ANY KEEP
+
+#ifdef ENTRIES
+
+#define OP(id, name, arity, cls, result, flags, u32, u64, vec, doc, ...) \
+	WHEN_##cls(.op[OP_##id][PASTE(GX_, ID)] = PASTE(loop_##id##_, SUF),)
+#include "ops/ops.def"
+#undef OP
+#define ENTRY_ONE(id) .fold[RED_##id][PASTE(GX_, ID)] = PASTE(fold_##id##_, SUF), .zip[RED_##id][PASTE(GX_, ID)] = PASTE(zip_##id##_, SUF), \
+	.identity[RED_##id][PASTE(GX_, ID)] = PASTE(identity_##id##_, SUF),
+#define ENTRY_PAIR(id) .pair_fold[RED_##id][PASTE(GX_, ID)] = PASTE(fold_##id##_, SUF), .pair_zip[RED_##id][PASTE(GX_, ID)] = PASTE(zip_##id##_, SUF),
+#define ENTRY_MOMENTS(id)
+#define RED(id, name, cls, state, identity, doc, ...) WHEN_##cls(ENTRY_##state(id))
+#include "ops/reductions.def"
+#undef RED
+#undef ENTRY_ONE
+#undef ENTRY_PAIR
+#undef ENTRY_MOMENTS
+
+#else
+
+#define HELPER(cls, name, result, params, ...) WHEN_##cls(static inline result PASTE(name##_, SUF) params __VA_ARGS__)
+#include "ops/helpers.def"
+#undef HELPER
+
+#define RESULT_SAME T
+#define RESULT_TEST unsigned char
+#define FIRST_0 T
+#define FIRST_COMM T
+#define FIRST_F64 T
+#define FIRST_NOBOOL T
+#define FIRST_COND unsigned char
+#define TAKE_1 (void)pb; (void)pc;
+#define TAKE_2 const T *y = pb; (void)pc;
+#define TAKE_3 const T *y = pb; const T *z = pc;
+#define EACH_1
+#define EACH_2 const T b = y[i];
+#define EACH_3 const T b = y[i]; const T c = z[i];
+
+#define PLAIN_LOOP(id, arity, result, flags, ...) \
+	static void PASTE(loop_##id##_, SUF)(void *dst, const void *pa, const void *pb, const void *pc, size_t n) \
+	{ \
+		RESULT_##result *d = dst; \
+		const FIRST_##flags *x = pa; \
+		TAKE_##arity \
+		_Pragma("GCC ivdep") for (size_t i = 0; i < PADDED(n); i++) { \
+			const FIRST_##flags a = x[i]; \
+			EACH_##arity \
+			(void)a; \
+			d[i] = (RESULT_##result)(__VA_ARGS__); \
+		} \
+	}
+
+#define ARGS_1 x[i]
+#define ARGS_2 x[i], y[i]
+#define VEC_1(V) (void)pb; (void)pc;
+#define VEC_2(V) const V *y = pb; (void)pc;
+#define SLEEF_LOOP_(id, arity, V, F) \
+	static void PASTE(loop_##id##_, SUF)(void *dst, const void *pa, const void *pb, const void *pc, size_t n) \
+	{ \
+		V *d = dst; \
+		const V *x = pa; \
+		VEC_##arity(V) \
+		for (size_t i = 0; i < PADDED(n) * sizeof(T) / sizeof(V); i++) \
+			d[i] = F(ARGS_##arity); \
+	}
+#if defined CLASS_NOW_FLT && defined HAVE_SLEEF
+#define VEC_TYPE_f32 VF32
+#define VEC_TYPE_f64 VF64
+#define LOOP_SLEEF(id, arity, result, flags, vec, ...) \
+	SLEEF_LOOP_(id, arity, PASTE(VEC_TYPE_, SUF), PASTE(SLEEF_, SUF)(F_##vec, U_##vec))
+#else
+#define LOOP_SLEEF(id, arity, result, flags, vec, ...) PLAIN_LOOP(id, arity, result, flags, __VA_ARGS__)
+#endif
+#define LOOP_PLAIN(id, arity, result, flags, vec, ...) PLAIN_LOOP(id, arity, result, flags, __VA_ARGS__)
+
+#define OP(id, name, arity, cls, result, flags, u32, u64, vec, doc, ...) \
+	WHEN_##cls(PASTE(LOOP_, KIND_##vec)(id, arity, result, flags, vec, __VA_ARGS__))
+#include "ops/ops.def"
+#undef OP
+
+/* Reductions: n values into one accumulator, through 16 lanes that are put together in a tree; and value by value into n accumulators. */
+#define RED_ONE(id, first, ...) \
+	static inline T PASTE(combine_##id##_, SUF)(T a, T b) \
+	{ \
+		return (T)(__VA_ARGS__); \
+	} \
+	static void PASTE(identity_##id##_, SUF)(void *acc, size_t n) \
+	{ \
+		T *p = acc; \
+		for (size_t i = 0; i < n; i++) \
+			p[i] = (T)(first); \
+	} \
+	static void PASTE(fold_##id##_, SUF)(void *acc, const void *values, size_t n) \
+	{ \
+		const T *v = values; \
+		T lane[16]; \
+		size_t i = 0; \
+		for (int j = 0; j < 16; j++) \
+			lane[j] = (T)(first); \
+		for (; i + 16 <= n; i += 16) \
+			for (int j = 0; j < 16; j++) \
+				lane[j] = PASTE(combine_##id##_, SUF)(lane[j], v[i + (size_t)j]); \
+		for (size_t j = 0; i + j < n; j++) \
+			lane[j] = PASTE(combine_##id##_, SUF)(lane[j], v[i + j]); \
+		for (int h = 8; h > 0; h /= 2) \
+			for (int j = 0; j < h; j++) \
+				lane[j] = PASTE(combine_##id##_, SUF)(lane[j], lane[j + h]); \
+		*(T *)acc = PASTE(combine_##id##_, SUF)(*(T *)acc, lane[0]); \
+	} \
+	static void PASTE(zip_##id##_, SUF)(void *acc, const void *values, size_t n) \
+	{ \
+		T *s = acc; \
+		const T *v = values; \
+		_Pragma("GCC ivdep") for (size_t i = 0; i < n; i++) \
+			s[i] = PASTE(combine_##id##_, SUF)(s[i], v[i]); \
+	}
+/* A position of -1 is an accumulator that nothing went into. */
+#define RED_PAIR(id, first, ...) \
+	static inline int PASTE(better_##id##_, SUF)(T a, long long i, T b, long long j) \
+	{ \
+		return j >= 0 && (i < 0 || (__VA_ARGS__)); \
+	} \
+	static void PASTE(fold_##id##_, SUF)(void *acc, long long *at, const void *values, const long long *pos, size_t n) \
+	{ \
+		const T *v = values; \
+		T best = *(T *)acc; \
+		long long where = *at; \
+		for (size_t k = 0; k < n; k++) \
+			if (PASTE(better_##id##_, SUF)(best, where, v[k], pos[k])) { \
+				best = v[k]; \
+				where = pos[k]; \
+			} \
+		*(T *)acc = best; \
+		*at = where; \
+	} \
+	static void PASTE(zip_##id##_, SUF)(void *acc, long long *at, const void *values, const long long *pos, size_t n) \
+	{ \
+		T *s = acc; \
+		const T *v = values; \
+		for (size_t k = 0; k < n; k++) { \
+			int take = PASTE(better_##id##_, SUF)(s[k], at[k], v[k], pos[k]); \
+			s[k] = take ? v[k] : s[k]; \
+			at[k] = take ? pos[k] : at[k]; \
+		} \
+	}
+#define RED_MOMENTS(id, first, ...)
+#define RED(id, name, cls, state, identity, doc, ...) WHEN_##cls(RED_##state(id, identity, __VA_ARGS__))
+#include "ops/reductions.def"
+#undef RED
+#undef RED_ONE
+#undef RED_PAIR
+#undef RED_MOMENTS
+
+#undef RESULT_SAME
+#undef RESULT_TEST
+#undef FIRST_0
+#undef FIRST_COMM
+#undef FIRST_F64
+#undef FIRST_NOBOOL
+#undef FIRST_COND
+#undef TAKE_1
+#undef TAKE_2
+#undef TAKE_3
+#undef EACH_1
+#undef EACH_2
+#undef EACH_3
+#undef PLAIN_LOOP
+#undef ARGS_1
+#undef ARGS_2
+#undef VEC_1
+#undef VEC_2
+#undef SLEEF_LOOP_
+#undef VEC_TYPE_f32
+#undef VEC_TYPE_f64
+#undef LOOP_SLEEF
+#undef LOOP_PLAIN
+#undef T
+#undef W
+#undef LO
+#undef HI
+#undef BITS
+#endif
+
+#undef KEEP
+#undef DROP
+#undef WHEN_BOOL
+#undef WHEN_SINT
+#undef WHEN_UINT
+#undef WHEN_INT
+#undef WHEN_FLT
+#undef WHEN_NUM
+#undef WHEN_INTB
+#undef WHEN_UINTB
+#undef WHEN_ANY
+#undef SUF
+#undef ID
+#undef CLASS_NOW_BOOL
+#undef CLASS_NOW_SINT
+#undef CLASS_NOW_UINT
+#undef CLASS_NOW_FLT
+#undef ENTRIES
