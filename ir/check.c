@@ -287,6 +287,8 @@ static void suggest_function(struct check_state *c, const char *name)
 		diag_suggest(&s, type_table[i].name);
 		diag_suggest(&s, type_table[i].abbr);
 	}
+	diag_suggest(&s, "clip");
+	diag_suggest(&s, "relu");
 	suggest_reductions(&s);
 	suggest_makes(&s);
 	for (size_t i = 0; i < c->ndef; i++)
@@ -452,6 +454,8 @@ static struct val call_function(struct check_state *c, struct call *k, const cha
 	}
 	if (!strcmp(name, "positive"))
 		return v[0];
+	if (!strcmp(name, "relu"))
+		return too_many(c, k, 1, 1) ? poison() : apply2(c, "max", harden(c, v[0]), weak_int(0, 0, n->span), n->at);
 	if (!strcmp(name, "clip")) {
 		if (too_many(c, k, 3, 3))
 			return poison();

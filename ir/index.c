@@ -146,6 +146,10 @@ static uint32_t gather_index(struct check_state *c, const struct item *it, const
 	struct map m;
 	uint32_t negative, wrapped;
 
+	if (n == 0 && shape_count(to) > 0) {
+		fail(c, GX_INDEX, it->node->span, "every index is out of range: axis %d of `%s` has size 0", axis, check.array);
+		return v.ins;
+	}
 	if (v.type == GX_UINT64)   /* so that 2^64 - 1 is not taken for -1 */
 		v.ins = ir_op(ir, OP_MIN_I, v.ins, ir_const(ir, GX_UINT64, INT64_MAX, 0), NO_VALUE);
 	v.ins = ir_cast(ir, GX_INT64, v.ins);

@@ -2,6 +2,7 @@
  * The head of the file is its first run of `#` lines: sentences up to `# ==`, then directives, an optional `# --`. The program is
  * what follows; its first line is line 1 of messages. Values are written in C order whatever the layout in memory.
  *	# x : f32[2,3] = 1 2 3 4 5 6     an input; after the shape F (Fortran order), R (every axis backwards) or G (gaps)
+ *	# in out : f32[1] = 3            likewise, for names that are words of this form
  *	# ... 7 8 9                      more values of the line before
  *	# n = 3                          a weak scalar (an integer or, with a point, a float)
  *	# out y : f32[2,3] = arange      a result; `out :` for a bare expression. Generators: arange, ones, zeros, sin, `mod N`

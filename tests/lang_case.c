@@ -255,6 +255,10 @@ static int directive(struct lang_case *c, char *line, char *why, size_t size)
 		return next && !strcmp(next, ":") ? array_line(c, 1, key, s, why, size) : complain(why, size, "bad `out` line");
 	}
 	next = word(&s);
+	if (next && !strcmp(key, "in")) {
+		key = next;
+		next = word(&s);
+	}
 	if (next && !strcmp(next, ":"))
 		return array_line(c, 0, key, s, why, size);
 	if (next && !strcmp(next, "=") && c->nin < CASE_ARRAYS)
