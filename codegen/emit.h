@@ -37,7 +37,7 @@ struct emit {
 	int failed;
 	uint8_t op_done[NOPS][NTYPES], red_done[NREDS][NTYPES], cast_done[NTYPES][NTYPES];
 	uint8_t helper_done[MAX_HELPERS][NTYPES];
-	uint8_t get_done[NTYPES], put_done[NTYPES], half_done[4];
+	uint8_t get_done[NTYPES], put_done[NTYPES], half_done[8];
 	uint8_t access_done[3][2], load_done[9][9], store_done[9][9];      /* by bytes of an element and words of a vector */
 };
 

@@ -28,8 +28,9 @@ static const char *const fast[][2] = {
 	{"log2", "__log2f"}, {"log10", "__log10f"}, {"pow", "__powf"},
 };
 
-/* The conversions of 16-bit floats; the emulator brings its own. The bfloat16 rounding is done on bits before sm_80. */
-static const struct { const char *name, *text; } half[4] = {
+/* Conversions that each engine supplies; the emulator brings its own. The bfloat16 rounding is done on bits before sm_80. */
+enum { HALVES = 5 };
+static const struct { const char *name, *text; } half[HALVES] = {
 	{"gx_f16_to_f32", "static __device__ __forceinline__ float gx_f16_to_f32(unsigned short a)\n{\n\tfloat r;\n"
 		"\tasm(\"cvt.f32.f16 %0, %1;\" : \"=f\"(r) : \"h\"(a));\n\treturn r;\n}\n"},
 	{"gx_f32_to_f16", "static __device__ __forceinline__ unsigned short gx_f32_to_f16(float a)\n{\n\tunsigned short r;\n"
@@ -40,6 +41,8 @@ static const struct { const char *name, *text; } half[4] = {
 		"#if __CUDA_ARCH__ >= 800\n\tunsigned short r;\n\tasm(\"cvt.rn.bf16.f32 %0, %1;\" : \"=h\"(r) : \"f\"(a));\n\treturn r;\n"
 		"#else\n\tconst unsigned u = (unsigned)__float_as_int(a);\n\tif (a != a)\n\t\treturn 0x7fff;\n"
 		"\treturn (unsigned short)((u + 0x7fff + (u >> 16 & 1)) >> 16);\n#endif\n}\n"},
+	{"gx_round_odd", "static __device__ __forceinline__ float gx_round_odd(double a)\n{\n\tconst float r = __double2float_rz(a);\n"
+		"\treturn a != a || (double)r == a ? r : __int_as_float(__float_as_int(r) | 1);\n}\n"},
 };
 
 static void half_need(struct emit *e, int i)
@@ -156,7 +159,7 @@ static void expand_body(struct emit *e, struct buf *b, const char *text, gx_dtyp
 
 static int half_find(const char *name, size_t n)
 {
-	for (int i = 0; i < 4; i++)
+	for (int i = 0; i < HALVES; i++)
 		if (strlen(half[i].name) == n && memcmp(half[i].name, name, n) == 0)
 			return i;
 	return -1;

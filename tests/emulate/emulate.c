@@ -79,6 +79,24 @@ struct unit {
 	int n, cap;
 };
 
+/* For looking at, and for the real compiler. */
+static void text_save(const struct cuda_text *t, const char *name)
+{
+	char path[400];
+	FILE *f;
+
+	if (!getenv("EMULATE_TEXTS"))
+		return;
+	mkdir("build", 0777);
+	mkdir(folder(), 0777);
+	snprintf(path, sizeof path, "%s/%s.cu", folder(), name);
+	f = fopen(path, "w");
+	if (!f)
+		return;
+	fwrite(t->text.text, 1, t->text.len, f);
+	fclose(f);
+}
+
 static int unit_has(const struct unit *u, const char *name)
 {
 	for (int i = 0; i < u->n; i++)
@@ -92,6 +110,7 @@ static void unit_add(struct unit *u, const struct cuda_text *t, const char *name
 {
 	if (find(name) || unit_has(u, name))
 		return;
+	text_save(t, name);
 	if (u->n == u->cap) {
 		u->cap = u->cap ? 2 * u->cap : 16;
 		u->name = realloc(u->name, (size_t)u->cap * sizeof *u->name);
@@ -214,7 +233,24 @@ static void text_name(const struct cuda_text *t, char name[33])
 	hash_name(t->text.text, t->text.len, name);
 }
 
-int emulate_prepare(const struct plan *const *plan, int n, gx_math math)
+/* The text with all of `find` replaced; the title line stays. */
+static void edit(struct cuda_text *t, const char *find, const char *replace)
+{
+	struct buf b = {0};
+	const char *p = t->text.text, *hit;
+
+	if (!find)
+		return;
+	for (; (hit = strstr(p, find)) != NULL; p = hit + strlen(find)) {
+		buf_put(&b, p, (size_t)(hit - p));
+		buf_str(&b, replace);
+	}
+	buf_str(&b, p);
+	buf_free(&t->text);
+	t->text = b;
+}
+
+static int prepare(const struct plan *const *plan, int n, const struct emulate_options *o)
 {
 	struct unit u = {0};
 	int rc = 0;
@@ -224,10 +260,11 @@ int emulate_prepare(const struct plan *const *plan, int n, gx_math math)
 			struct cuda_text t;
 			char name[33];
 
-			if (cuda_text_make(plan[i], &plan[i]->kernel[k], math, &t)) {
+			if (cuda_text_make(plan[i], &plan[i]->kernel[k], o->math, &t)) {
 				rc = broken("no memory for a kernel's text");
 				break;
 			}
+			edit(&t, o->find, o->replace);
 			text_name(&t, name);
 			unit_add(&u, &t, name);
 			cuda_text_free(&t);
@@ -236,6 +273,13 @@ int emulate_prepare(const struct plan *const *plan, int n, gx_math math)
 		rc = unit_make(&u);
 	unit_free(&u);
 	return rc;
+}
+
+int emulate_prepare(const struct plan *const *plan, int n, gx_math math)
+{
+	struct emulate_options o = {.math = math};
+
+	return prepare(plan, n, &o);
 }
 
 /* One run: memory of exact size, so that the sanitizer sees one element too many. */
@@ -340,10 +384,11 @@ static int run_kernel(struct run *r, const struct kernel *k)
 
 	if (cuda_text_make(r->plan, k, r->o->math, &t))
 		return broken("no memory for a kernel's text");
+	edit(&t, r->o->find, r->o->replace);
 	text_name(&t, name);
 	cuda_launch_make(k, &t, &d, &at);
 	if (!find(name))
-		rc = emulate_prepare(&r->plan, 1, r->o->math);
+		rc = prepare(&r->plan, 1, r->o);
 	l = find(name);
 	if (!rc && !l)
 		rc = broken("a kernel's text differs from call to call");

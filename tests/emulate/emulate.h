@@ -3,7 +3,7 @@
  * Threads of a block are fibres that switch at barriers and shuffles; blocks and warps run in an order drawn from a seed, so that a missing
  * barrier shows. When the test program is built with -fsanitize=address,undefined so are the kernels: every access of
  * theirs is checked against the exact sizes of the arrays (give them from malloc). Compiled kernels are kept in build/emulate
- * ($EMULATE_DIR). One thread at a time. */
+ * ($EMULATE_DIR); with EMULATE_TEXTS set so are their texts, for nvrtc_check. One thread at a time. */
 #ifndef TESTS_EMULATE_H
 #define TESTS_EMULATE_H
 
@@ -14,6 +14,7 @@ struct emulate_options {
 	unsigned seed;             /* order of blocks, warps and lanes */
 	gx_math math;
 	int sms;                   /* size of the pretended device; 0 = 2 */
+	const char *find, *replace;   /* put one for the other in the kernels' texts: a defect on purpose; NULL = leave them */
 };
 
 enum { EMULATE_OK, EMULATE_CHECK, EMULATE_BROKEN };

@@ -103,6 +103,18 @@ static inline unsigned short gx_f32_to_bf16(float a)
 	return a != a ? 0x7fff : (unsigned short)((u + 0x7fff + (u >> 16 & 1)) >> 16);
 }
 
+/* Towards zero, then odd when something was cut off. */
+static inline float gx_round_odd(double a)
+{
+	float r = (float)a;
+
+	if (a != a || (double)r == a)
+		return r;
+	if (fabs((double)r) > fabs(a))
+		r = nextafterf(r, 0);
+	return __int_as_float(__float_as_int(r) | 1);
+}
+
 static inline float gx_f16_to_f32(unsigned short a)
 {
 	unsigned sign = (unsigned)(a >> 15) << 31, e = a >> 10 & 31, m = a & 1023;
