@@ -26,6 +26,7 @@ struct file_array {
  * Gives *a: file_array_free; its data must not be written to. An array without elements may have any stride.
  * Status: IO (missing, unreadable, malformed), UNSUPPORTED (a dtype that gpuexpr does not have), SHAPE (rank above 8),
  * ARG (the spec itself is wrong), NOMEM. */
+#define file_read format_file_read   /* for the linker: runtime/cache_file.h has a file_read, too */
 gx_status file_read(const char *spec, struct file_array *a, gx_error *err);
 void file_array_free(struct file_array *a);
 /* Names of the members of an .npz file, without ".npy". Gives *names (array and strings in one malloc'd block: free()). */

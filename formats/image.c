@@ -206,7 +206,7 @@ gx_status image_array(struct image *im, size_t at, size_t swap, struct file_arra
 	return GX_OK;
 }
 
-void shape_text(const int64_t *shape, int rank, char text[200])
+void extents_text(const int64_t *shape, int rank, char text[200])
 {
 	size_t k = 1;
 

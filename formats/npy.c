@@ -369,7 +369,7 @@ gx_status npy_array(struct image *im, int bf16, struct file_array *a, gx_error *
 	if (h.a.bytes > SIZE_MAX - h.at || (s = image_need(im, h.at + h.a.bytes, err)))
 		return s ? s : no_memory(im->name, h.a.bytes, err);
 	if (im->n - h.at < h.a.bytes) {
-		shape_text(h.a.shape, h.a.rank, text);
+		extents_text(h.a.shape, h.a.rank, text);
 		return diag_plain(err, GX_IO, "%s is truncated: shape %s of %s needs %zu data bytes, found %zu", im->name, text,
 			gx_dtype_name(h.a.dtype), h.a.bytes, im->n - h.at);
 	}

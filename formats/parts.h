@@ -37,7 +37,7 @@ void name_shown(const char *name, char shown[200]);
 gx_status no_memory(const char *shown, uint64_t bytes, gx_error *err);
 /* "NAME: cannot open: No such file or directory" */
 gx_status system_error(const char *shown, const char *what, int number, gx_error *err);
-void shape_text(const int64_t *shape, int rank, char text[200]);   /* "(2, 3)", "(4,)", "()" */
+void extents_text(const int64_t *shape, int rank, char text[200]);   /* "(2, 3)", "(4,)", "()" */
 /* Set C-order (or Fortran) strides and a->bytes. -1: more than 2**63-1 elements, -2: bytes. */
 int array_layout(struct file_array *a, int fortran);
 int ends_with(const char *s, const char *tail);                    /* case of letters ignored */

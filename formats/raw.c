@@ -49,7 +49,7 @@ static gx_status compare_size(struct image *im, const struct file_array *a, gx_e
 
 	if (s || im->n == a->bytes)
 		return s;
-	shape_text(a->shape, a->rank, text);
+	extents_text(a->shape, a->rank, text);
 	if (im->n < a->bytes)
 		return diag_plain(err, GX_IO, "%s is truncated: shape %s of %s needs %zu data bytes, found %zu", im->name, text, type,
 			a->bytes, im->n);

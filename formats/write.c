@@ -90,7 +90,7 @@ static size_t npy_header_text(const gx_array *a, char text[512])
 	int n, spare;
 	size_t total;
 
-	shape_text(a->shape, a->rank, shape);
+	extents_text(a->shape, a->rank, shape);
 	n = sprintf(text + 10, "{'descr': '%s', 'fortran_order': False, 'shape': %s, }", descr, shape);
 	spare = a->rank ? 21 - snprintf(NULL, 0, "%lld", (long long)a->shape[0]) : 0;
 	total = 10 + (size_t)n + (size_t)spare + 1;
