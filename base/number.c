@@ -46,6 +46,8 @@ int number_text(double v, char buf[40])
 		return snprintf(buf, 40, "nan");
 	if (isinf(v))
 		return snprintf(buf, 40, v < 0 ? "-inf" : "inf");
+	if (fabs(v) < 1e15 && trunc(v) == v)   /* 100, not 1e+02 */
+		return snprintf(buf, 40, "%.0f", v);
 	before = enter();
 	for (int digits = 1; digits <= 17; digits++) {
 		n = snprintf(buf, 40, "%.*g", digits, v);
