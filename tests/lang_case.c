@@ -185,7 +185,16 @@ static int weak(struct case_array *x, const char *name, char *s)
 
 	if (!w)
 		return -1;
-	x->a = w[strcspn(w, ".einEIN")] ? gx_real(name, strtod(w, NULL)) : gx_integer(name, strtoll(w, NULL, 0));
+	x->a.name = name;
+	if (w[strcspn(w, ".einEIN")]) {
+		x->a.place = GX_WEAK_FLOAT;
+		x->a.dtype = GX_FLOAT64;
+		x->a.real = strtod(w, NULL);
+	} else {
+		x->a.place = GX_WEAK_INT;
+		x->a.dtype = GX_INT64;
+		x->a.integer = strtoll(w, NULL, 0);
+	}
 	return 0;
 }
 
