@@ -1,0 +1,150 @@
+/* cpu.c -- the CPU engine: runs the kernels of a plan in order. Work is cut into chunks of a fixed number of points, so results do not
+ * depend on the number of threads. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/fault.h"
+#include "runtime/cpu.h"
+
+struct cpu_engine *cpu_open(int threads)
+{
+	struct cpu_engine *e = gx_calloc(1, sizeof *e);
+
+	if (!e)
+		return NULL;
+	e->threads = threads_new(threads);
+	if (!e->threads) {
+		free(e);
+		return NULL;
+	}
+	snprintf(e->note, sizeof e->note, "CPU, %d thread%s, %s", threads_count(e->threads), threads_count(e->threads) == 1 ? "" : "s", loop_isa());
+	return e;
+}
+
+void cpu_close(struct cpu_engine *e)
+{
+	threads_free(e->threads);
+	free(e);
+}
+
+const char *cpu_note(const struct cpu_engine *e)
+{
+	return e->note;
+}
+
+/* ---- points in chunks ---- */
+
+struct points {
+	const struct machine *m;
+	struct registers *r;       /* per worker */
+	uint8_t *ready;
+	int64_t count, chunk;
+	int failed;
+};
+
+static void chunk_of_points(void *arg, int64_t chunk, int worker)
+{
+	struct points *p = arg;
+	struct registers *r = &p->r[worker];
+	int64_t at = chunk * p->chunk, end = at + p->chunk < p->count ? at + p->chunk : p->count;
+
+	if (!p->ready[worker]) {
+		p->ready[worker] = 1;
+		if (registers_make(p->m, r))
+			__atomic_store_n(&p->failed, 1, __ATOMIC_RELAXED);
+	}
+	if (__atomic_load_n(&p->failed, __ATOMIC_RELAXED))
+		return;
+	for (; at < end; at += p->m->block)
+		machine_block(p->m, r, at, end - at < p->m->block ? (int)(end - at) : p->m->block);
+}
+
+gx_status machine_run(struct cpu_engine *e, const struct machine *m, int64_t count)
+{
+	int n = threads_count(e->threads);
+	struct points p = {.m = m, .count = count, .chunk = CHUNK};
+
+	p.r = gx_calloc((size_t)n, sizeof *p.r);
+	p.ready = gx_calloc((size_t)n, 1);
+	if (p.r && p.ready)
+		threads_run(e->threads, (count + CHUNK - 1) / CHUNK, chunk_of_points, &p);
+	else
+		p.failed = 1;
+	for (int i = 0; i < n && p.r && p.ready; i++)
+		if (p.ready[i])
+			registers_free(&p.r[i]);
+	free(p.r);
+	free(p.ready);
+	return p.failed ? GX_NOMEM : GX_OK;
+}
+
+gx_status cpu_map(const struct kernel_run *run)
+{
+	static const int order[MAX_RANK] = {0, 1, 2, 3, 4, 5, 6, 7};
+	struct machine m;
+	gx_status s = GX_NOMEM;
+
+	if (run->k->nmap == 0)
+		return GX_OK;
+	if (!machine_make(&m, run->p, run->k, &run->k->body, run->k->rank, order, run->base)) {
+		m.failure = run->failure;
+		m.failure_lock = run->failure_lock;
+		s = machine_run(run->e, &m, run->k->nmap);
+	}
+	machine_free(&m);
+	return s;
+}
+
+/* ---- kernels ---- */
+
+static size_t temp_bytes(const struct temp *t)
+{
+	return (size_t)t->count * type_table[t->mem].bytes;
+}
+
+static gx_status run_kernel(struct cpu_engine *e, const struct plan *p, int number, const struct run_arrays *r, char **temp,
+	struct run_failure *f, gx_error *err)
+{
+	const struct kernel *k = &p->kernel[number];
+	pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+	char **base = gx_calloc((size_t)k->nbuf + 1, sizeof *base);
+	struct kernel_run run = {e, p, k, base, f, &lock};
+	gx_status s = base ? GX_OK : GX_NOMEM;
+
+	for (int i = 0; i < k->nbuf && !s; i++) {
+		const struct kbuf *b = &k->buf[i];
+
+		if (b->kind == BUF_TEMP && !temp[b->number]) {
+			/* loops may read up to LOOP_PAD elements past the end of a whole block; a temporary has room for that */
+			temp[b->number] = gx_malloc(temp_bytes(&p->temp[b->number]) + 1);
+			if (!temp[b->number])
+				return free(base), diag_plain(err, GX_NOMEM, "out of memory: a temporary needs %zu bytes", temp_bytes(&p->temp[b->number]));
+		}
+		base[i] = b->kind == BUF_INPUT ? r->input[b->number] : b->kind == BUF_OUTPUT ? r->output[b->number] : temp[b->number];
+	}
+	if (!s)
+		s = k->reduces ? cpu_reduce(&run) : cpu_map(&run);
+	free(base);
+	return s ? diag_plain(err, s, "out of memory while running a kernel") : GX_OK;
+}
+
+gx_status cpu_run(struct cpu_engine *e, const struct plan *p, const struct run_arrays *r, struct run_failure *f, gx_error *err)
+{
+	char **temp = gx_calloc((size_t)p->ntemp + 1, sizeof *temp);
+	gx_status s = temp ? GX_OK : diag_plain(err, GX_NOMEM, "out of memory");
+
+	f->check = -1;
+	for (int i = 0; i < p->nkernel && !s && f->check < 0; i++) {
+		s = run_kernel(e, p, i, r, temp, f, err);
+		for (int t = 0; t < p->ntemp; t++)
+			if (p->temp[t].last == i) {
+				free(temp[t]);
+				temp[t] = NULL;
+			}
+	}
+	for (int t = 0; t < p->ntemp && temp; t++)
+		free(temp[t]);
+	free(temp);
+	return s;
+}
