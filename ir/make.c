@@ -153,7 +153,7 @@ static struct val range_real(struct check_state *c, struct call *k, double lo, d
 
 static struct val make_arange(struct check_state *c, struct call *k)
 {
-	struct val v[3];
+	struct val v[3] = {{0}};
 	struct val lo = weak_int(0, 0, k->node->span), hi, step = weak_int(1, 0, k->node->span), r;
 
 	if (allow_keywords(c, k, with_dtype) || too_many(c, k, 1, 3))
