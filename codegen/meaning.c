@@ -179,11 +179,26 @@ static const char *inlining(const struct emit *e, int heavy)
 	return e->outline && heavy ? "__noinline__" : "__forceinline__";
 }
 
+static void helper_text(struct emit *e, const struct helper_info *h, gx_dtype t)
+{
+	struct buf b = {0};
+
+	buf_fmt(&b, "static __device__ %s ", inlining(e, strlen(h->body) > 300));
+	expand(e, &b, h->result, t);
+	buf_fmt(&b, " %s", h->name);
+	expand(e, &b, h->params, t);
+	buf_char(&b, '\n');
+	expand_body(e, &b, h->body, t);
+	buf_fmt(&e->helpers, "%s\n", b.text ? b.text : "");
+	e->helpers.failed |= b.failed;
+	buf_free(&b);
+}
+
+/* float32 minimum and maximum that let NaN win and order -0 below +0 are one instruction from sm_80 on; else the table's text. */
 static void helper_need(struct emit *e, const char *name, size_t n, gx_dtype t)
 {
 	const struct helper_info *h;
-	struct buf b = {0};
-	int i = half_find(name, n);
+	int i = half_find(name, n), hardware;
 
 	if (i >= 0) {
 		half_need(e, i);
@@ -194,15 +209,12 @@ static void helper_need(struct emit *e, const char *name, size_t n, gx_dtype t)
 		return;
 	e->helper_done[i][t] = 1;
 	h = &helper_table[i];
-	buf_fmt(&b, "static __device__ %s ", inlining(e, strlen(h->body) > 300));
-	expand(e, &b, h->result, t);
-	buf_fmt(&b, " %s", h->name);
-	expand(e, &b, h->params, t);
-	buf_char(&b, '\n');
-	expand_body(e, &b, h->body, t);
-	buf_fmt(&e->helpers, "%s\n\n", b.text ? b.text : "");
-	e->helpers.failed |= b.failed;
-	buf_free(&b);
+	hardware = t == GX_FLOAT32 && (strcmp(h->name, "gx_min") == 0 || strcmp(h->name, "gx_max") == 0);
+	if (hardware)
+		buf_fmt(&e->helpers, "#if __CUDA_ARCH__ >= 800\nstatic __device__ __forceinline__ float %s(float a, float b)\n{\n\tfloat r;\n"
+			"\tasm(\"%s.NaN.f32 %%0, %%1, %%2;\" : \"=f\"(r) : \"f\"(a), \"f\"(b));\n\treturn r;\n}\n#else\n", h->name, h->name + 3);
+	helper_text(e, h, t);
+	buf_str(&e->helpers, hardware ? "#endif\n\n" : "\n");
 }
 
 /* Milliseconds for a call site beyond a plain operation (notes/speed.md 8.1, measured), float32 and float64. */

@@ -1,17 +1,19 @@
 /* tile.c -- a full tile: each thread first issues all its loads, then computes, then stores.
  *
- * Memory is slow to answer and fast in bulk, so a thread keeps about 64 bytes of loads in flight, in explicit arrays (a compiler
- * does not batch the loads of a guarded loop). Where the elements lie next to each other a thread takes `vec` of them as one
- * access of up to 16 bytes, as 32-bit words that are taken apart in registers; whether the address allows that is known only
- * to the kernel, so each access has a flag, the same for all threads of a row, and a second way. */
+ * Memory is slow to answer and fast in bulk, so a thread keeps some loads in flight, in explicit arrays (a compiler does not batch
+ * the loads of a guarded loop). Where the elements lie next to each other a thread takes `vec` of them as one access of up to
+ * 16 bytes, as 32-bit words that are taken apart in registers; whether the addresses allow that is known only to the kernel,
+ * so there is a flag, the same for all threads of a row, and a second way. */
 #include "codegen/emit.h"
 
 enum {
-	IN_FLIGHT = 64, IN_FLIGHT_HEAVY = 32,   /* bytes of loads a thread issues before it waits: light and heavy bodies */
+	IN_FLIGHT_MAP = 32, IN_FLIGHT_FOLD = 64,   /* bytes of loads a thread issues before it waits, in vectors */
+	IN_FLIGHT_ELEMENTS = 128,               /* ... and one by one, where sectors are shared or wasted */
+	IN_FLIGHT_HEAVY = 32,
 	HEAVY = 5,                              /* milliseconds of compile time that make a body heavy */
 	OUTLINE = 600,                          /* beyond that many, for all copies, heavy functions are called */
 	COPIED_STEPS = 4000,                    /* steps in all copies of a body, at most */
-	STATE_BYTES = 512                       /* values waiting to be folded in one thread, at most */
+	STATE_BYTES = 256                       /* values waiting to be folded in one thread, at most */
 };
 
 static int vector_port(const struct emit *e, const struct step *s)
@@ -78,10 +80,10 @@ static double body_cost(const struct emit *e)
 void tile_shape(struct emit *e, int reduced_bytes)
 {
 	double ms = body_cost(e);
-	int loaded, flight = ms >= HEAVY ? IN_FLIGHT_HEAVY : IN_FLIGHT;
-	int most = ms >= HEAVY ? 2 : e->k->reduces ? MAX_UNROLL : 4;
+	int loaded, most = ms >= HEAVY ? 2 : e->k->reduces ? MAX_UNROLL : 4, flight;
 
 	e->vec = vector_width(e, &loaded);
+	flight = ms >= HEAVY ? IN_FLIGHT_HEAVY : e->vec == 1 ? IN_FLIGHT_ELEMENTS : e->k->reduces ? IN_FLIGHT_FOLD : IN_FLIGHT_MAP;
 	e->unroll = loaded ? flight / (e->vec * loaded) : 2;
 	e->unroll = e->unroll < 1 ? 1 : e->unroll > most ? most : e->unroll;
 	while (e->unroll & (e->unroll - 1))
@@ -148,21 +150,16 @@ static void unaligned_text(struct buf *b, int bytes, const char *element, int j,
 		buf_fmt(b, "\tw[%d] %s (unsigned)s[%d] << %d;\n", at, shift ? "|=" : "=", j, shift);
 }
 
-/* A vector of n words from or to memory. */
+/* A vector of n words from or to memory that is not aligned for it. */
 static void vector_text(struct emit *e, int bytes, int n, int store)
 {
 	static const char *const element[9] = {"", "unsigned char", "unsigned short", "", "unsigned", "", "", "", "unsigned long long"};
 	const char *constant = store ? "" : "const ";
 	struct buf *b = &e->helpers;
-	int part = n > 4 ? 4 : n;
 
-	access_need(e, part, store);
-	buf_fmt(b, "static __device__ __forceinline__ void %s_e%dw%d(%svoid *p, int aligned, %sunsigned *w)\n{\n\tif (aligned) {\n",
-		store ? "store" : "load", bytes, n, constant, store ? "const " : "");
-	for (int i = 0; i < n; i += part)
-		buf_fmt(b, i ? "\t\t%s_w%d((%schar *)p + %d, w + %d);\n" : "\t\t%s_w%d(p, w);\n", store ? "store" : "load", part, constant,
-			4 * i, i);
-	buf_fmt(b, "\t\treturn;\n\t}\n\t%s%s *const s = (%s%s *)p;\n", constant, element[bytes], constant, element[bytes]);
+	buf_fmt(b, "static __device__ __forceinline__ void %s_e%dw%d(%svoid *p, %sunsigned *w)\n{\n", store ? "store" : "load", bytes, n,
+		constant, store ? "const " : "");
+	buf_fmt(b, "\t%s%s *const s = (%s%s *)p;\n", constant, element[bytes], constant, element[bytes]);
 	for (int j = 0; j < n * 4 / bytes; j++)
 		unaligned_text(b, bytes, element[bytes], j, store);
 	buf_str(b, "}\n\n");
@@ -173,6 +170,7 @@ static void vector_need(struct emit *e, int bytes, int store)
 	int n = words(e, bytes);
 	uint8_t *done = store ? &e->store_done[bytes][n] : &e->load_done[bytes][n];
 
+	access_need(e, n > 4 ? 4 : n, store);
 	if (!*done)
 		vector_text(e, bytes, n, store);
 	*done = 1;
@@ -231,41 +229,74 @@ static void put_need(struct emit *e, gx_dtype mem)
 	buf_str(b, "}\n\n");
 }
 
+static int in_vectors(const struct emit *e, int i)
+{
+	const struct step *s = &e->k->body.step[i];
+
+	return e->vec > 1 && e->body.step[i] && vector_port(e, s);
+}
+
+/* One flag for all: the addresses where rows begin fit their vectors. */
+static void aligned_flag(struct emit *e, const char *tabs, unsigned row)
+{
+	const char *or = "";
+
+	put(e, "%sconst int aligned = (", tabs);
+	for (int i = 0; i < e->k->body.n; i++) {
+		const struct step *s = &e->k->body.step[i];
+		int bytes = in_vectors(e, i) ? e->vec * port_bytes(e, s) : 0;
+
+		if (!bytes)
+			continue;
+		put(e, "%s((unsigned long long)&q%u[", or, s->port);
+		emit_access(e, &e->code, (int)s->port, row);
+		put(e, "] & %d)", (bytes > 16 ? 16 : bytes) - 1);
+		or = " | ";
+	}
+	put(e, ") == 0;\n");
+}
+
 void tile_flags(struct emit *e, const char *tabs)
 {
 	unsigned row;
+	int any = 0;
 
 	if (e->vec == 1)
 		return;
 	row = (1u << (e->k->rank - 1)) - 1;
 	for (int i = 0; i < e->k->body.n; i++) {
 		const struct step *s = &e->k->body.step[i];
-		int bytes;
 
-		if (!e->body.step[i] || !(plain_load(s, e->k) || s->kind == STEP_STORE))
+		if (in_vectors(e, i))
+			any = 1;
+		if (!e->body.step[i] || !plain_load(s, e->k) || !is_uniform(e, s))
 			continue;
-		if (is_uniform(e, s)) {
-			put(e, "%sconst %s x%d = ", tabs, ctype((gx_dtype)s->type), i);
-			emit_load(e, &e->code, s);
-			put(e, ";\n");
-			continue;
-		}
-		bytes = e->vec * port_bytes(e, s);
-		put(e, "%sconst int a%u = ((unsigned long long)&q%u[", tabs, s->port, s->port);
-		emit_access(e, &e->code, (int)s->port, row);
-		put(e, "] & %d) == 0;\n", (bytes > 16 ? 16 : bytes) - 1);
+		put(e, "%sconst %s x%d = ", tabs, ctype((gx_dtype)s->type), i);
+		emit_load(e, &e->code, s);
+		put(e, ";\n");
 	}
+	if (any)
+		aligned_flag(e, tabs, row);
 }
 
-static void load_vector(struct emit *e, const struct step *s, int i, const char *tabs)
+/* A vector port's access: words of at most 16 bytes at once when aligned, else one function for the whole vector. */
+static void vector_access(struct emit *e, const struct step *s, const char *array, const char *tabs, int aligned)
 {
-	int bytes = port_bytes(e, s);
+	int bytes = port_bytes(e, s), n = words(e, bytes), part = n > 4 && aligned ? 4 : n;
+	const char *verb = s->kind == STEP_STORE ? "store" : "load";
 
-	vector_need(e, bytes, 0);
-	get_need(e, e->k->buf[e->k->port[s->port].buf].mem);
-	put(e, "%s\tload_e%dw%d(&q%u[", tabs, bytes, words(e, bytes), s->port);
-	emit_access(e, &e->code, (int)s->port, ~0u);
-	put(e, "], a%u, x%d[u]);\n", s->port, i);
+	vector_need(e, bytes, s->kind == STEP_STORE);
+	for (int w = 0; w < n; w += part) {
+		if (aligned)
+			put(e, "%s\t%s_w%d(&q%u[", tabs, verb, part, s->port);
+		else
+			put(e, "%s\t%s_e%dw%d(&q%u[", tabs, verb, bytes, n, s->port);
+		emit_access(e, &e->code, (int)s->port, ~0u);
+		if (w)
+			put(e, " + %d], %s + %d);\n", w * 4 / bytes, array, w);
+		else
+			put(e, "], %s);\n", array);
+	}
 }
 
 static void load_element(struct emit *e, const struct step *s, int i, const char *tabs)
@@ -282,29 +313,66 @@ static int in_tile(const struct emit *e, int i)
 	return e->body.step[i] && plain_load(s, e->k) && !(e->vec > 1 && is_uniform(e, s));
 }
 
-void tile_loads(struct emit *e, const char *element, const char *tabs)
+static void declare_loads(struct emit *e, const char *tabs)
 {
 	const struct code *c = &e->k->body;
-	char inner[16];
-	int any = 0;
 
-	for (int i = 0; i < c->n; i++) {
-		if (!in_tile(e, i))
-			continue;
-		if (e->vec > 1)
+	for (int i = 0; i < c->n; i++)
+		if (in_tile(e, i) && e->vec > 1)
 			put(e, "%sunsigned x%d[%d][%d];\n", tabs, i, e->unroll, words(e, port_bytes(e, &c->step[i])));
-		else
+		else if (in_tile(e, i))
 			put(e, "%s%s x%d[%d];\n", tabs, ctype((gx_dtype)c->step[i].type), i, e->unroll);
-		any = 1;
-	}
-	if (!any)
-		return;
+}
+
+static int count_loads(const struct emit *e)
+{
+	int n = 0;
+
+	for (int i = 0; i < e->k->body.n; i++)
+		n += in_tile(e, i);
+	return n;
+}
+
+/* All loads of a tile, one after the other. */
+static void load_loop(struct emit *e, const char *element, const char *tabs, int aligned)
+{
+	const struct code *c = &e->k->body;
+	char inner[16], array[24];
+
 	snprintf(inner, sizeof inner, "%s\t", tabs);
 	put(e, "#pragma unroll\n%sfor (int u = 0; u < %d; u++) {\n", tabs, e->unroll);
 	emit_element(e, inner, element, e->body.load_axes, 0);
-	for (int i = 0; i < c->n; i++)
-		if (in_tile(e, i))
-			(e->vec > 1 ? load_vector : load_element)(e, &c->step[i], i, tabs);
+	for (int i = 0; i < c->n; i++) {
+		if (!in_tile(e, i))
+			continue;
+		snprintf(array, sizeof array, "x%d[u]", i);
+		if (e->vec > 1)
+			vector_access(e, &c->step[i], array, tabs, aligned);
+		else
+			load_element(e, &c->step[i], i, tabs);
+	}
+	put(e, "%s}\n", tabs);
+}
+
+void tile_loads(struct emit *e, const char *element, const char *tabs)
+{
+	char inner[16];
+
+	if (!count_loads(e))
+		return;
+	for (int i = 0; i < e->k->body.n; i++)
+		if (in_tile(e, i) && e->vec > 1)
+			get_need(e, e->k->buf[e->k->port[e->k->body.step[i].port].buf].mem);
+	declare_loads(e, tabs);
+	if (e->vec == 1) {
+		load_loop(e, element, tabs, 0);
+		return;
+	}
+	snprintf(inner, sizeof inner, "%s\t", tabs);
+	put(e, "%sif (aligned) {\n", tabs);
+	load_loop(e, element, inner, 1);
+	put(e, "%s} else {\n", tabs);
+	load_loop(e, element, inner, 0);
 	put(e, "%s}\n", tabs);
 }
 
@@ -348,27 +416,33 @@ static void vector_points(struct emit *e, const char *element, const char *tabs)
 	put(e, "%s\t}\n", tabs);
 }
 
+static void store_list(struct emit *e, const char *tabs, int aligned)
+{
+	char array[24];
+
+	for (int i = 0; i < e->k->body.n; i++)
+		if (e->k->body.step[i].kind == STEP_STORE) {
+			snprintf(array, sizeof array, "z%d", i);
+			vector_access(e, &e->k->body.step[i], array, tabs, aligned);
+		}
+}
+
 static void vector_stores(struct emit *e, const char *element, const char *tabs)
 {
-	const struct code *c = &e->k->body;
 	char inner[16];
-	int any = 0;
+	int stores = 0;
 
+	for (int i = 0; i < e->k->body.n; i++)
+		stores += e->k->body.step[i].kind == STEP_STORE;
+	if (!stores)
+		return;
 	snprintf(inner, sizeof inner, "%s\t", tabs);
-	for (int i = 0; i < c->n; i++) {
-		const struct step *s = &c->step[i];
-		int bytes;
-
-		if (s->kind != STEP_STORE)
-			continue;
-		if (!any++)
-			emit_element(e, inner, element, e->body.store_axes, 0);
-		bytes = port_bytes(e, s);
-		vector_need(e, bytes, 1);
-		put(e, "%sstore_e%dw%d(&q%u[", inner, bytes, words(e, bytes), s->port);
-		emit_access(e, &e->code, (int)s->port, ~0u);
-		put(e, "], a%u, z%d);\n", s->port, i);
-	}
+	emit_element(e, inner, element, e->body.store_axes, 0);
+	put(e, "%sif (aligned) {\n", inner);
+	store_list(e, inner, 1);
+	put(e, "%s} else {\n", inner);
+	store_list(e, inner, 0);
+	put(e, "%s}\n", inner);
 }
 
 static void element_points(struct emit *e, const char *element, const char *tabs)
