@@ -190,7 +190,7 @@ void diag_suggest(struct suggestion *s, const char *candidate)
 {
 	int limit = (int)strlen(s->wanted) / 3, d;
 
-	limit = limit > 1 ? limit : 1;
+	limit = s->wanted[0] && !s->wanted[1] ? 0 : limit > 1 ? limit : 1;   /* any letter is one step from any other */
 	d = diag_distance(s->wanted, candidate);
 	if (d <= limit && (!s->best || d < s->distance)) {
 		s->best = candidate;

@@ -1,0 +1,301 @@
+/* bind.c -- the free names of a program to arrays: files, numbers and literals. */
+#include <ctype.h>
+#include <dirent.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/diag.h"
+#include "tool/tool.h"
+
+static const char *binding_of(const struct options *o, const char *name)
+{
+	const char *v = NULL;
+
+	for (int i = 0; i < o->nbinding; i++)
+		if (!strcmp(o->binding[i].name, name))
+			v = o->binding[i].value;
+	return v;
+}
+
+/* ---- f32:[[1,2],[3,4]] ---- */
+
+struct literal {
+	const char *at;
+	gx_dtype type;
+	int64_t shape[GX_MAX_RANK];
+	int rank;                   /* -1 until the first number fixes it */
+	char *data;
+	size_t n, cap;
+	const char *wrong;
+};
+
+static void spaces(struct literal *l)
+{
+	while (isspace((unsigned char)*l->at))
+		l->at++;
+}
+
+static int push_number(struct literal *l, double real, int64_t integer, int whole)
+{
+	size_t size = gx_dtype_size(l->type);
+	gx_context *ctx;
+	gx_array in = whole ? gx_integer("x", integer) : gx_real("x", real), out;
+	gx_options opt = {.size = sizeof opt, .device = GX_DEVICE_CPU, .threads = 1};
+	char text[64];
+	gx_error err;
+	gx_status s;
+
+	if (l->n == l->cap) {
+		size_t cap = l->cap ? l->cap * 2 : 64;
+		char *p = realloc(l->data, cap * size);
+
+		if (!p)
+			return -1;
+		l->data = p;
+		l->cap = cap;
+	}
+	/* The language's own conversion, with its range check. */
+	snprintf(text, sizeof text, "y = %s(x)", gx_dtype_name(l->type));
+	memset(&out, 0, sizeof out);
+	out = gx_host("y", l->type, 0, NULL, l->data + l->n * size);
+	if (gx_open(&opt, &ctx, &err))
+		return -1;
+	s = gx_eval(ctx, text, &in, 1, &out, 1, &err);
+	gx_close(ctx);
+	if (s) {
+		l->wrong = "a value is out of range for the type";
+		return -1;
+	}
+	l->n++;
+	return 0;
+}
+
+static int number(struct literal *l, int depth)
+{
+	size_t n = strcspn(l->at, ",] \t");
+	double real;
+	int64_t integer = 0;
+	int whole;
+
+	if (l->rank < 0)
+		l->rank = depth;
+	if (l->rank != depth) {
+		l->wrong = "rows have different depths";
+		return -1;
+	}
+	if ((n == 4 && !strncmp(l->at, "true", 4)) || (n == 5 && !strncmp(l->at, "false", 5))) {
+		integer = n == 4;
+		real = (double)integer;
+		whole = 1;
+	} else if (number_parse(l->at, n, &real, &integer, &whole)) {
+		l->wrong = "expected a number";
+		return -1;
+	}
+	l->at += n;
+	return push_number(l, real, integer, whole);
+}
+
+static int value(struct literal *l, int depth)
+{
+	int64_t count = 0;
+
+	spaces(l);
+	if (*l->at != '[')
+		return number(l, depth);
+	if (depth == GX_MAX_RANK) {
+		l->wrong = "more than 8 axes";
+		return -1;
+	}
+	l->at++;
+	spaces(l);
+	while (*l->at != ']') {
+		if (value(l, depth + 1))
+			return -1;
+		count++;
+		spaces(l);
+		if (*l->at == ',')
+			l->at++;
+		else if (*l->at != ']') {
+			l->wrong = *l->at ? "expected , or ]" : "a bracket is not closed";
+			return -1;
+		}
+		spaces(l);
+	}
+	l->at++;
+	if (l->shape[depth] >= 0 && l->shape[depth] != count) {
+		l->wrong = "rows have different lengths";
+		return -1;
+	}
+	l->shape[depth] = count;
+	if (count == 0 && l->rank < 0)
+		l->rank = depth + 1;
+	return 0;
+}
+
+/* 1: spec is a literal and `in` is filled; 0: it is not one; -1: it is a wrong one. */
+static int literal(const char *name, const char *spec, struct input *in)
+{
+	const char *colon = strchr(spec, ':');
+	char type[32];
+	struct literal l = {.rank = -1};
+	int rc;
+
+	if (!colon || (size_t)(colon - spec) >= sizeof type)
+		return 0;
+	snprintf(type, sizeof type, "%.*s", (int)(colon - spec), spec);
+	if (gx_dtype_find(type, &l.type) || access(spec, F_OK) == 0)
+		return 0;
+	memset(l.shape, 0xff, sizeof l.shape);
+	l.at = colon + 1;
+	rc = value(&l, 0);
+	spaces(&l);
+	if (rc == 0 && *l.at)
+		l.wrong = "text after the value";
+	if (rc || l.wrong) {
+		complain("%s=%s: %s", name, spec, l.wrong ? l.wrong : "out of memory");
+		free(l.data);
+		return -1;
+	}
+	in->literal = l.data;
+	in->array = gx_host(name, l.type, l.rank, l.shape, l.data);
+	return 1;
+}
+
+/* ---- files ---- */
+
+static void list_folder(const char *name)
+{
+	DIR *d = opendir(".");
+	struct dirent *e;
+	struct suggestion s = {.wanted = name};
+	static char best[256];
+	char list[600] = "";
+	int n = 0;
+
+	if (!d)
+		return;
+	while ((e = readdir(d))) {
+		size_t len = strlen(e->d_name);
+		char base[256];
+
+		if (len < 5 || strcmp(e->d_name + len - 4, ".npy") != 0 || e->d_name[0] == '.')
+			continue;
+		snprintf(base, sizeof base, "%.*s", (int)(len - 4), e->d_name);
+		s.best = NULL;
+		s.distance = 0;
+		diag_suggest(&s, base);
+		if (s.best && (!best[0] || s.distance < diag_distance(name, best)))
+			snprintf(best, sizeof best, "%s", base);
+		if (n++ < 12 && strlen(list) + len + 3 < sizeof list) {
+			strcat(list, n > 1 ? ", " : "");
+			strcat(list, e->d_name);
+		}
+	}
+	closedir(d);
+	for (char *c = list; *c; c++)
+		if ((unsigned char)*c < 32 || *c == 127)
+			*c = '?';
+	fprintf(stderr, "found: %s%s\n", n ? list : "no .npy files in this folder", n > 12 ? ", ..." : "");
+	if (best[0])
+		fprintf(stderr, "hint: did you mean `%s`?\n", best);
+}
+
+static int from_file(const char *name, const char *spec, int default_name, struct input *in)
+{
+	gx_error err;
+	gx_status s;
+
+	if (default_name && access(spec, F_OK) && errno == ENOENT) {
+		complain("no input `%s`: there is no %s, and no %s=... on the command line", name, spec, name);
+		list_folder(name);
+		return EXIT_INPUT;
+	}
+	s = file_read(spec, &in->file, &err);
+	if (s) {
+		fprintf(stderr, "gpuexpr: %s\n", err.text);
+		return s == GX_NOMEM ? EXIT_MEMORY : EXIT_INPUT;
+	}
+	in->array = gx_host(name, in->file.dtype, in->file.rank, in->file.shape, in->file.data);
+	memcpy(in->array.stride, in->file.stride, sizeof in->array.stride);
+	return 0;
+}
+
+static int bind_one(const struct options *o, const char *name, struct input *in)
+{
+	const char *spec = binding_of(o, name);
+	char file[300];
+	double real;
+	int64_t integer;
+	int whole, kind;
+
+	if (!spec) {
+		if (snprintf(file, sizeof file, "%s.npy", name) >= (int)sizeof file) {
+			complain("the name of an input is too long for a file name");
+			return EXIT_INPUT;
+		}
+		return from_file(name, file, 1, in);
+	}
+	if (*spec && number_parse(spec, strlen(spec), &real, &integer, &whole) == 0) {
+		in->array = whole ? gx_integer(name, integer) : gx_real(name, real);
+		return 0;
+	}
+	kind = literal(name, spec, in);
+	if (kind)
+		return kind < 0 ? EXIT_USAGE : 0;
+	return from_file(name, spec, 0, in);
+}
+
+static int check_bindings(const struct options *o, const gx_formula *f)
+{
+	for (int i = 0; i < o->nbinding; i++) {
+		struct suggestion s = {.wanted = o->binding[i].name};
+		const char *name;
+		int used = 0;
+
+		for (int j = 0; (name = gx_formula_input(f, j)); j++) {
+			used |= !strcmp(name, o->binding[i].name);
+			diag_suggest(&s, name);
+		}
+		if (used)
+			continue;
+		complain("the program has no input named `%s`%s%s%s", o->binding[i].name, s.best ? "; did you mean `" : "", s.best ? s.best : "",
+			s.best ? "`?" : "");
+		return EXIT_USAGE;
+	}
+	return 0;
+}
+
+int inputs_bind(const struct options *o, const gx_formula *f, struct input **out, int *n)
+{
+	int count = 0, rc;
+	struct input *in;
+
+	*out = NULL;
+	*n = 0;
+	while (gx_formula_input(f, count))
+		count++;
+	rc = check_bindings(o, f);
+	if (rc)
+		return rc;
+	in = calloc((size_t)count + 1, sizeof *in);
+	if (!in) {
+		complain("out of memory");
+		return EXIT_MEMORY;
+	}
+	*out = in;
+	for (; *n < count && !rc; ++*n)
+		rc = bind_one(o, gx_formula_input(f, *n), &in[*n]);
+	return rc;
+}
+
+void inputs_free(struct input *in, int n)
+{
+	for (int i = 0; i < n; i++) {
+		file_array_free(&in[i].file);
+		free(in[i].literal);
+	}
+	free(in);
+}

@@ -1,0 +1,208 @@
+/* options.c -- the command line to struct options. One table holds every option; an argument that begins with a minus and is not an
+ * option is taken as the program where one is still missing, so that gpuexpr '-a' works. */
+#include <ctype.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/diag.h"
+#include "tool/tool.h"
+
+enum kind { FLAG, TEXT, NUMBER, DEVICE, MATH, OUTPUT_PAIR };
+
+static const struct {
+	const char *name, *letter;
+	enum kind kind;
+	size_t at;
+} table[] = {
+#define AT(field) offsetof(struct options, field)
+	{"--output", "-o", OUTPUT_PAIR, 0}, {"--file", "-f", TEXT, AT(file)}, {"--force", NULL, FLAG, AT(force)},
+	{"--dry-run", "-n", FLAG, AT(dry_run)}, {"--quiet", "-q", FLAG, AT(quiet)}, {"--verbose", "-v", FLAG, AT(verbose)},
+	{"--json", NULL, FLAG, AT(json)}, {"--explain", NULL, FLAG, AT(explain)}, {"--time", NULL, FLAG, AT(time)},
+	{"--verify", NULL, FLAG, AT(verify)}, {"--no-cache", NULL, FLAG, AT(no_cache)}, {"--device", NULL, DEVICE, AT(device)},
+	{"--threads", NULL, NUMBER, AT(threads)}, {"--math", NULL, MATH, AT(math)}, {"--emit", NULL, TEXT, AT(emit)},
+	{"--arch", NULL, TEXT, AT(arch)}, {"--cache", NULL, TEXT, AT(cache)}, {"--help", "-h", FLAG, AT(help)},
+	{"--version", NULL, FLAG, AT(version)}, {"--ops", NULL, FLAG, AT(ops)}, {"--devices", NULL, FLAG, AT(devices)},
+	{"--doctor", NULL, FLAG, AT(doctor)},
+#undef AT
+};
+enum { NOPTIONS = sizeof table / sizeof *table };
+
+static int is_name(const char *s, size_t n)
+{
+	if (n == 0 || isdigit((unsigned char)s[0]))
+		return 0;
+	for (size_t i = 0; i < n; i++)
+		if (!isalnum((unsigned char)s[i]) && s[i] != '_')
+			return 0;
+	return 1;
+}
+
+/* "name=value" split in place; value alone when there is no name in front. */
+static struct pair split(char *arg)
+{
+	char *eq = strchr(arg, '=');
+
+	if (!eq || !is_name(arg, (size_t)(eq - arg)))
+		return (struct pair){NULL, arg};
+	*eq = 0;
+	return (struct pair){arg, eq + 1};
+}
+
+static int set_device(struct options *o, const char *v)
+{
+	char *end;
+
+	if (!strcmp(v, "auto")) {
+		o->device = DEVICE_AUTO;
+	} else if (!strcmp(v, "cpu")) {
+		o->device = DEVICE_CPU;
+	} else if (!strcmp(v, "cuda") || !strcmp(v, "gpu")) {
+		o->device = 0;
+	} else if (!strncmp(v, "cuda:", 5) || !strncmp(v, "gpu:", 4)) {
+		long n = strtol(strchr(v, ':') + 1, &end, 10);
+
+		if (*end || !isdigit((unsigned char)strchr(v, ':')[1]) || n > 1000) {
+			complain("--device=%s: the part after the colon must be a device number, for example cuda:0", v);
+			return EXIT_USAGE;
+		}
+		o->device = (int)n;
+	} else {
+		complain("--device takes auto, cpu, cuda or cuda:N, found `%s`", v);
+		return EXIT_USAGE;
+	}
+	o->forced_cuda = o->device >= 0;
+	return 0;
+}
+
+static int set(struct options *o, int i, char *value)
+{
+	static const char *const maths[] = {"strict", "fma", "fast"};
+	void *field = (char *)o + table[i].at;
+	char *end;
+	long n;
+
+	switch (table[i].kind) {
+	case FLAG:
+		*(int *)field = 1;
+		return 0;
+	case TEXT:
+		*(const char **)field = value;
+		return 0;
+	case NUMBER:
+		n = strtol(value, &end, 10);
+		if (*end || end == value || n < 0 || n > 1024) {
+			complain("%s takes a number from 0 to 1024, found `%s`", table[i].name, value);
+			return EXIT_USAGE;
+		}
+		*(int *)field = (int)n;
+		return 0;
+	case DEVICE:
+		return set_device(o, value);
+	case MATH:
+		for (int m = 0; m < 3; m++)
+			if (!strcmp(value, maths[m])) {
+				o->math = (gx_math)m;
+				return 0;
+			}
+		complain("--math takes strict, fma or fast, found `%s`", value);
+		return EXIT_USAGE;
+	case OUTPUT_PAIR:
+		o->output[o->noutput++] = split(value);
+		return 0;
+	}
+	return 0;
+}
+
+static int find(const char *arg, size_t len)
+{
+	for (int i = 0; i < NOPTIONS; i++)
+		if ((strlen(table[i].name) == len && !strncmp(table[i].name, arg, len)) ||
+			(table[i].letter && strlen(table[i].letter) == len && !strncmp(table[i].letter, arg, len)))
+			return i;
+	return -1;
+}
+
+static int unknown(const char *arg)
+{
+	char name[64];
+	struct suggestion s = {.wanted = name};
+
+	snprintf(name, sizeof name, "%.*s", (int)strcspn(arg, "="), arg);
+	for (int i = 0; i < NOPTIONS; i++)
+		diag_suggest(&s, table[i].name);
+	complain("unknown option %s%s%s%s", name, s.best ? "; did you mean " : "", s.best ? s.best : "", s.best ? "?" : "");
+	fprintf(stderr, "hint: gpuexpr --help lists the options; after -- a program may begin with a minus\n");
+	return EXIT_USAGE;
+}
+
+static int positional(struct options *o, char *arg)
+{
+	struct pair p;
+
+	if (!o->program && !o->file) {
+		o->program = arg;
+		return 0;
+	}
+	p = split(arg);
+	if (!p.name) {
+		complain("expected name=binding, found `%s`", arg);
+		fprintf(stderr, "hint: the program is one argument: put it in quotes; statements are separated by ;\n");
+		return EXIT_USAGE;
+	}
+	o->binding[o->nbinding++] = p;
+	return 0;
+}
+
+/* An option with its value attached (--x=v) or following (-o v). */
+static int option(struct options *o, int i, char **argv, int *at)
+{
+	char *eq = strncmp(argv[*at], "--", 2) == 0 ? strchr(argv[*at], '=') : NULL, *value = eq ? eq + 1 : NULL;
+
+	if (table[i].kind == FLAG && value) {
+		complain("%s takes no value", table[i].name);
+		return EXIT_USAGE;
+	}
+	if (table[i].kind != FLAG && !value) {
+		value = argv[++*at];
+		if (!value) {
+			complain("%s needs a value", argv[*at - 1]);
+			return EXIT_USAGE;
+		}
+	}
+	return set(o, i, value);
+}
+
+int options_parse(struct options *o, int argc, char **argv)
+{
+	int rc = 0, only = 0;
+	const char *force = getenv("GPUEXPR_FORCE");
+
+	memset(o, 0, sizeof *o);
+	o->device = DEVICE_AUTO;
+	o->force = force && !strcmp(force, "1");
+	o->binding = calloc((size_t)argc + 1, sizeof *o->binding);
+	o->output = calloc((size_t)argc + 1, sizeof *o->output);
+	if (!o->binding || !o->output) {
+		complain("out of memory");
+		return EXIT_MEMORY;
+	}
+	for (int i = 1; i < argc && argv[i]; i++)   /* -f changes what the first plain argument is */
+		if (!strcmp(argv[i], "-f") || !strncmp(argv[i], "--file", 6))
+			o->file = "";
+		else if (!strcmp(argv[i], "--"))
+			break;
+	for (int i = 1; i < argc && !rc; i++) {
+		int known = only || argv[i][0] != '-' ? -1 : find(argv[i], strncmp(argv[i], "--", 2) ? strlen(argv[i]) : strcspn(argv[i], "="));
+
+		if (!only && !strcmp(argv[i], "--"))
+			only = 1;
+		else if (known >= 0)
+			rc = option(o, known, argv, &i);
+		else if (!only && argv[i][0] == '-' && argv[i][1] && (o->program || o->file || (argv[i][1] == '-' && islower((unsigned char)argv[i][2]))))
+			rc = unknown(argv[i]);
+		else
+			rc = positional(o, argv[i]);
+	}
+	return rc;
+}
