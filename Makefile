@@ -57,8 +57,18 @@ $(B)/libgpuexpr.so: $(LIB_O) scripts/exports.map
 $(B)/gpuexpr: $(TOOL_O) $(B)/libgpuexpr.a
 	$(Q)$(CC) $(LDFLAGS) -Wl,-rpath,'$$ORIGIN' -o $@ $(TOOL_O) $(B)/libgpuexpr.a $(LIBS) -lz
 
+# What `make test` runs, in the order of how soon it tells something; each leaves build/log/NAME.log that ends with its count.
+TESTS = unit lang api golden cases numpy random cli examples install docs lint
+
+test:
+	@rm -rf $(B)/log && mkdir -p $(B)/log
+	@for t in $(TESTS); do $(MAKE) --no-print-directory test-$$t || true; done
+	@sh scripts/sum.sh $(B)/log
+
+-include scripts/install.mk scripts/tests.mk scripts/check.mk
+
 clean:
 	rm -rf $(B)
 
 -include $(wildcard $(B)/*/*.d)
-.PHONY: all clean
+.PHONY: all clean test
