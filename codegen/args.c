@@ -1,18 +1,16 @@
-/* args.c -- the argument struct of a kernel: which members, how they are laid out, and their values for one launch.
- * Members are added while walking buffers, ports and steps once, 8-byte ones first, so that there are no holes to speak of and the
- * time is linear however many there are. Names follow from kind and number: p0 o3 s3_1 g3_0 n1 c5. */
+/* args.c -- the argument struct of a kernel: which members, how they are laid out, and their values for one
+ * launch. Members are added while walking buffers, ports and steps once, 8-byte ones first, so that there
+ * are no holes to speak of and the time is linear however many there are. Names follow from kind and
+ * number: p0 o3 s3_1 g3_0 n1 c5. */
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/fault.h"
 #include "codegen/emit.h"
 
-enum { PARAMETER_BYTES = 4096 };   /* what every driver and architecture takes by value */
+enum { PARAMETER_BYTES = 4096 }; /* what every driver and architecture takes by value */
 
-int stride_class(int64_t stride)
-{
-	return stride == 0 ? STRIDE_0 : stride == 1 ? STRIDE_1 : STRIDE_ANY;
-}
+int stride_class(int64_t stride) { return stride == 0 ? STRIDE_0 : stride == 1 ? STRIDE_1 : STRIDE_ANY; }
 
 void arg_add(struct emit *e, enum arg_kind kind, int size, unsigned index, unsigned axis)
 {
@@ -36,7 +34,8 @@ void arg_add(struct emit *e, enum arg_kind kind, int size, unsigned index, unsig
 	t->args_size += (unsigned)size;
 }
 
-/* Strides of memory have the kernel's width; numbers made of coordinates (buf < 0) may be wider than any offset. */
+/* Strides of memory have the kernel's width; numbers made of coordinates (buf < 0) may be wider than any
+ * offset. */
 static int stride_size(const struct kernel *k, const struct port *p)
 {
 	return k->wide || p->buf < 0 ? 8 : 4;
@@ -149,7 +148,8 @@ static void declare(struct emit *e, struct buf *b, const struct arg *a)
 void args_declare(struct emit *e, struct buf *b)
 {
 	if (e->plan->ncheck)
-		buf_str(b, "struct failure {\n\tunsigned long long position, check;\n\tlong long value;\n\tunsigned long long lock;\n};\n\n");
+		buf_str(b,
+			"struct failure {\n\tunsigned long long position, check;\n\tlong long value;\n\tunsigned long long lock;\n};\n\n");
 	buf_str(b, "struct args {\n");
 	for (int i = 0; i < e->t->narg; i++)
 		declare(e, b, &e->t->arg[i]);
@@ -163,8 +163,9 @@ static uint64_t const_value(const struct kernel *k, const struct arg *a)
 	return c->step[a->index].bits;
 }
 
-void cuda_args_fill(const struct plan *plan, const struct kernel *k, const struct cuda_text *t, const struct launch *l,
-	const uint64_t *address, uint64_t scratch, uint64_t counters, uint64_t error, void *args)
+void cuda_args_fill(const struct plan *plan, const struct kernel *k, const struct cuda_text *t,
+	const struct launch *l, const uint64_t *address, uint64_t scratch, uint64_t counters, uint64_t error,
+	void *args)
 {
 	memset(args, 0, t->args_size);
 	for (int i = 0; i < t->narg; i++) {
@@ -187,6 +188,6 @@ void cuda_args_fill(const struct plan *plan, const struct kernel *k, const struc
 		case ARG_COUNTERS: v = counters; break;
 		case ARG_ERROR: v = error; break;
 		}
-		memcpy((char *)args + a->offset, &v, a->size);   /* little-endian: the low bytes */
+		memcpy((char *)args + a->offset, &v, a->size); /* little-endian: the low bytes */
 	}
 }

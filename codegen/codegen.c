@@ -1,4 +1,5 @@
-/* codegen.c -- a kernel of a plan to CUDA C text, and the geometry of a launch: picks the family and puts the pieces together. */
+/* codegen.c -- a kernel of a plan to CUDA C text, and the geometry of a launch: picks the family and puts
+ * the pieces together. */
 #include "codegen/emit.h"
 
 #include <stdlib.h>
@@ -6,7 +7,7 @@
 
 #include "base/fault.h"
 
-enum { STEPS_MAX = 20000 };   /* about two seconds and 200 MB in the compiler */
+enum { STEPS_MAX = 20000 }; /* about two seconds and 200 MB in the compiler */
 
 const char *cuda_text_limit(const struct kernel *k)
 {
@@ -91,7 +92,8 @@ static void map_launch(const struct kernel *k, const struct cuda_text *t, struct
 	l->grid[0] = (unsigned)(blocks > INT32_MAX ? INT32_MAX : blocks);
 }
 
-void cuda_launch_make(const struct kernel *k, const struct cuda_text *t, const struct device_info *d, struct launch *l)
+void cuda_launch_make(
+	const struct kernel *k, const struct cuda_text *t, const struct device_info *d, struct launch *l)
 {
 	memset(l, 0, sizeof *l);
 	l->grid[1] = l->grid[2] = 1;

@@ -1,8 +1,5 @@
-/* emit.c -- the pieces of a kernel that every family needs: coordinates, addresses, the statements of a code list, and
- * point(), the function that holds the body.
- *
- * point() takes the elements that plain loads read and gives what is stored and folded. Who calls it (a full tile with
- * many loads in flight, or the remainder, one element at a time) decides where the elements come from, so the body is written once. */
+/* emit.c -- the pieces of a kernel that every family needs: what a code list uses, coordinates, addresses,
+ * statements, and the way out when an index was out of range. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -90,7 +87,8 @@ void emit_access(struct emit *e, struct buf *b, int port, unsigned axes)
 		buf_str(b, "0");
 }
 
-/* Coordinates by repeated division, the last axis first. Axes outside `axes` that no used axis lies beyond are left alone. */
+/* Coordinates by repeated division, the last axis first. Axes outside `axes` that no used axis lies beyond
+ * are left alone. */
 static void split(struct emit *e, const char *name, int first, int end)
 {
 	unsigned axes = e->split_axes & ((1u << end) - (1u << first));
@@ -131,7 +129,8 @@ void emit_splits(struct emit *e)
 		split(e, "reduced_axes", k->nkept, k->rank);
 }
 
-void emit_coords(struct emit *e, const char *tabs, const char *name, const char *number, int first, int end, unsigned axes)
+void emit_coords(struct emit *e, const char *tabs, const char *name, const char *number, int first, int end,
+	unsigned axes)
 {
 	const char *comma = "";
 
@@ -139,7 +138,8 @@ void emit_coords(struct emit *e, const char *tabs, const char *name, const char 
 	if (!axes)
 		return;
 	if (end - first == 1) {
-		put(e, number[1] ? "%sconst %s c%d = (%s)(%s);\n" : "%sconst %s c%d = (%s)%s;\n", tabs, e->off, first, e->off, number);
+		put(e, number[1] ? "%sconst %s c%d = (%s)(%s);\n" : "%sconst %s c%d = (%s)%s;\n", tabs, e->off,
+			first, e->off, number);
 		return;
 	}
 	axes = e->split_axes & ((1u << end) - (1u << first));
@@ -166,7 +166,8 @@ void emit_pointers(struct emit *e, const struct code *c, const struct use *u)
 		if (!u->step[i] || !(plain_load(s, e->k) || s->kind == STEP_STORE))
 			continue;
 		m = &e->k->buf[p->buf];
-		put(e, "\t%s%s *const __restrict__ q%u = A.p%d + A.o%u;\n", m->written ? "" : "const ", ctype(m->mem), s->port, p->buf, s->port);
+		put(e, "\t%s%s *const __restrict__ q%u = A.p%d + A.o%u;\n", m->written ? "" : "const ",
+			ctype(m->mem), s->port, p->buf, s->port);
 	}
 }
 
@@ -188,7 +189,8 @@ static void gather_place(struct emit *e, struct buf *b, const struct step *s)
 	buf_char(b, ']');
 }
 
-/* Coordinates as numbers. 32-bit ones are computed modulo 2^32: terms may pass beyond the type where the sum does not. */
+/* Coordinates as numbers. 32-bit ones are computed modulo 2^32: terms may pass beyond the type where the
+ * sum does not. */
 static void iota_value(struct emit *e, struct buf *b, const struct step *s)
 {
 	const struct port *p = &e->k->port[s->port];
@@ -207,8 +209,9 @@ static void iota_value(struct emit *e, struct buf *b, const struct step *s)
 
 static void check_step(struct emit *e, const struct step *s, int fails)
 {
-	put(e, "\tif (v%u < -A.size%u || v%u >= A.size%u) {\n\t\tfail(A.error, at, %uu, v%u);\n\t\treturn%s;\n\t}\n", s->arg[0], s->index,
-		s->arg[0], s->index, s->index, s->arg[0], fails ? " 0" : "");
+	put(e,
+		"\tif (v%u < -A.size%u || v%u >= A.size%u) {\n\t\tfail(A.error, at, %uu, v%u);\n\t\treturn%s;\n\t}\n",
+		s->arg[0], s->index, s->arg[0], s->index, s->index, s->arg[0], fails ? " 0" : "");
 }
 
 void emit_load(struct emit *e, struct buf *b, const struct step *s)
@@ -228,21 +231,17 @@ void emit_load(struct emit *e, struct buf *b, const struct step *s)
 	buf_free(&place);
 }
 
-static int state(const struct emit *e, const struct step *s)
-{
-	return red_table[e->k->fold[s->index].red].state;
-}
-
 static void result_value(struct emit *e, struct buf *b, const struct step *s)
 {
-	if (state(e, s) == MOMENTS)
+	if (fold_state(e, s) == MOMENTS)
 		buf_fmt(b, "m%u", s->index);
 	else
-		buf_fmt(b, "%c%u", state(e, s) == PAIR ? 'i' : 'f', s->index);
+		buf_fmt(b, "%c%u", fold_state(e, s) == PAIR ? 'i' : 'f', s->index);
 }
 
 /* The right-hand side of a step that makes a value. */
-static void step_value(struct emit *e, struct buf *b, const struct code *c, const struct step *s, int number)
+static void step_value(
+	struct emit *e, struct buf *b, const struct code *c, const struct step *s, int number)
 {
 	char v[16];
 
@@ -261,7 +260,9 @@ static void step_value(struct emit *e, struct buf *b, const struct code *c, cons
 		meaning_cast(e, b, (gx_dtype)s->type, (gx_dtype)c->step[s->arg[0]].type, v);
 		return;
 	case STEP_RESULT: result_value(e, b, s); return;
-	case STEP_STORE: case STEP_FOLD: case STEP_CHECK: return;
+	case STEP_STORE:
+	case STEP_FOLD:
+	case STEP_CHECK: return;
 	}
 }
 
@@ -284,7 +285,7 @@ static void store_step(struct emit *e, const struct code *c, const struct step *
 static void fold_step(struct emit *e, const struct step *s)
 {
 	put(e, "\te%u = v%u;\n", s->index, s->arg[0]);
-	if (state(e, s) == PAIR)
+	if (fold_state(e, s) == PAIR)
 		put(e, "\tj%u = v%u;\n", s->index, s->arg[1]);
 }
 
@@ -328,8 +329,8 @@ static void check_range(const struct emit *e, unsigned *lo, unsigned *hi)
 		}
 }
 
-/* A kernel with checks of its own goes on when the failure is its own: else a block that starts late would not look at
- * its points, and the smallest position would depend on timing. */
+/* A kernel with checks of its own goes on when the failure is its own: else a block that starts late would
+ * not look at its points, and the smallest position would depend on timing. */
 void emit_stop(struct emit *e)
 {
 	unsigned lo, hi;
@@ -350,139 +351,12 @@ void emit_fail(struct emit *e)
 {
 	if (!e->body.checks && !e->tail.checks)
 		return;
-	put(e, "static __device__ __noinline__ void fail(struct failure *error, unsigned long long at, unsigned check, long long value)\n{\n"
+	put(e,
+		"static __device__ __noinline__ void fail(struct failure *error, unsigned long long at, unsigned check, long long value)\n{\n"
 		"\tvolatile struct failure *const f = error;\n\tint done = 0;\n\n"
 		"\tif (f->position < at)\n\t\treturn;\n"
 		"\twhile (!done)\n\t\tif (atomicCAS(&error->lock, 0ull, 1ull) == 0) {\n"
 		"\t\t\tif (at < f->position || (at == f->position && check < f->check)) {\n"
 		"\t\t\t\tf->check = check;\n\t\t\t\tf->value = value;\n\t\t\t\t__threadfence();\n\t\t\t\tf->position = at;\n\t\t\t}\n"
 		"\t\t\t__threadfence();\n\t\t\tatomicExch(&error->lock, 0ull);\n\t\t\tdone = 1;\n\t\t}\n}\n\n");
-}
-
-static gx_dtype store_mem(const struct emit *e, const struct step *s)
-{
-	return e->k->buf[e->k->port[s->port].buf].mem;
-}
-
-static void point_params(struct emit *e)
-{
-	const struct code *c = &e->k->body;
-
-	put(e, "(const struct args &A");
-	for (int a = 0; a < e->k->rank; a++)
-		if (e->body.inner_axes >> a & 1)
-			put(e, ", const %s c%d", e->off, a);
-	if (e->body.checks)
-		put(e, ", const unsigned long long at");
-	for (int i = 0; i < c->n; i++) {
-		const struct step *s = &c->step[i];
-
-		if (s->kind == STEP_STORE)
-			put(e, ", %s &y%d", ctype(store_mem(e, s)), i);
-		else if (s->kind == STEP_FOLD) {
-			put(e, ", %s &e%u", ctype((gx_dtype)s->type), s->index);
-			if (state(e, s) == PAIR)
-				put(e, ", long long &j%u", s->index);
-		} else if (e->body.step[i] && plain_load(s, e->k))
-			put(e, ", const %s v%d", ctype((gx_dtype)s->type), i);
-	}
-	put(e, ")\n");
-}
-
-void emit_point(struct emit *e)
-{
-	put(e, "/* One point of the domain. */\nstatic __device__ __forceinline__ %s point", e->body.checks ? "int" : "void");
-	point_params(e);
-	put(e, "{\n");
-	emit_steps(e, &e->k->body, &e->body);
-	put(e, e->body.checks ? "\treturn 1;\n}\n\n" : "}\n\n");
-}
-
-void emit_outputs(struct emit *e, const char *tabs)
-{
-	const struct code *c = &e->k->body;
-
-	for (int i = 0; i < c->n; i++) {
-		const struct step *s = &c->step[i];
-
-		if (s->kind == STEP_STORE)
-			put(e, "%s%s y%d;\n", tabs, ctype(store_mem(e, s)), i);
-		if (s->kind != STEP_FOLD)
-			continue;
-		put(e, "%s%s e%u;\n", tabs, ctype((gx_dtype)s->type), s->index);
-		if (state(e, s) == PAIR)
-			put(e, "%slong long j%u;\n", tabs, s->index);
-	}
-}
-
-static void load_argument(struct emit *e, const struct step *s, int i, enum point_from from)
-{
-	if (from == FROM_MEMORY && !(e->vec > 1 && is_uniform(e, s)))
-		emit_load(e, &e->code, s);
-	else if (e->vec > 1 && is_uniform(e, s))
-		put(e, "x%d", i);
-	else if (from == FROM_VECTOR)
-		put(e, "get_%s(x%d[u], j)", abbr(e->k->buf[e->k->port[s->port].buf].mem), i);
-	else
-		put(e, "x%d[u]", i);
-}
-
-void emit_element(struct emit *e, const char *tabs, const char *number, unsigned axes, int at)
-{
-	const struct kernel *k = e->k;
-	int first = k->reduces ? k->nkept : 0;
-	unsigned mine = (1u << k->rank) - (1u << first);
-
-	at = at && e->body.checks;
-	if (number[1] && (at || (axes & mine && k->rank - first > 1))) {
-		put(e, "%sconst %s k = %s;\n", tabs, e->idx, number);
-		number = "k";
-	}
-	emit_coords(e, tabs, k->reduces ? "reduced_axes" : "kept_axes", number, first, k->rank, axes);
-	if (at)
-		put(e, "%sconst unsigned long long at = %s%s;\n", tabs, k->reduces ? "(unsigned long long)m * A.nreduce + " : "", number);
-}
-
-void emit_call(struct emit *e, const char *tabs, enum point_from from)
-{
-	const struct code *c = &e->k->body;
-
-	put(e, "%s%spoint(A", tabs, e->body.checks ? "if (" : "");
-	for (int a = 0; a < e->k->rank; a++)
-		if (e->body.inner_axes >> a & 1)
-			put(e, ", c%d", a);
-	if (e->body.checks)
-		put(e, ", at");
-	for (int i = 0; i < c->n; i++) {
-		const struct step *s = &c->step[i];
-
-		if (!e->body.step[i])
-			continue;
-		if (s->kind == STEP_STORE)
-			put(e, ", y%d", i);
-		else if (s->kind == STEP_FOLD) {
-			put(e, ", e%u", s->index);
-			if (state(e, s) == PAIR)
-				put(e, ", j%u", s->index);
-		} else if (plain_load(s, e->k)) {
-			put(e, ", ");
-			load_argument(e, s, i, from);
-		}
-	}
-	put(e, e->body.checks ? ")) {\n" : ");\n");
-}
-
-void emit_stores(struct emit *e, const char *tabs)
-{
-	const struct code *c = &e->k->body;
-
-	for (int i = 0; i < c->n; i++) {
-		const struct step *s = &c->step[i];
-
-		if (s->kind != STEP_STORE)
-			continue;
-		put(e, "%sq%u[", tabs, s->port);
-		emit_access(e, &e->code, (int)s->port, ~0u);
-		put(e, "] = y%d;\n", i);
-	}
 }

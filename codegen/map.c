@@ -1,7 +1,8 @@
 /* map.c -- kernels without a reduction: every point of the domain is computed and stored.
  *
- * Blocks take tiles in turn (normally one each); the few points after the last full tile are shared out one by one. Points are
- * numbered in C order, so neighbouring threads have neighbouring points on the last axis. */
+ * Blocks take tiles in turn (normally one each); the few points after the last full tile are shared out one
+ * by one. Points are numbered in C order, so neighbouring threads have neighbouring points on the last
+ * axis. */
 #include "codegen/emit.h"
 
 static void tiles_text(struct emit *e)
@@ -10,7 +11,8 @@ static void tiles_text(struct emit *e)
 
 	snprintf(element, sizeof element, "tile * %d + u * %d + threadIdx.x", BLOCK * e->t->per_thread, BLOCK);
 	if (e->vec > 1)
-		snprintf(element, sizeof element, "tile * %d + (u * %d + threadIdx.x) * %d", BLOCK * e->t->per_thread, BLOCK, e->vec);
+		snprintf(element, sizeof element, "tile * %d + (u * %d + threadIdx.x) * %d",
+			BLOCK * e->t->per_thread, BLOCK, e->vec);
 	put(e, "\tconst %s tiles = A.nmap / %d;\n", e->idx, BLOCK * e->t->per_thread);
 	tile_flags(e, "\t");
 	put(e, "\n\tfor (%s tile = blockIdx.x; tile < tiles; tile += gridDim.x) {\n", e->idx);
@@ -28,8 +30,8 @@ static void rest_text(struct emit *e)
 		snprintf(from, sizeof from, "tiles * %d + ", BLOCK * e->t->per_thread);
 		start = from;
 	}
-	put(e, "\tfor (%s i = %s(%s)blockIdx.x * %d + threadIdx.x; i < A.nmap; i += (%s)gridDim.x * %d) {\n", e->idx, start, e->idx, BLOCK,
-		e->idx, BLOCK);
+	put(e, "\tfor (%s i = %s(%s)blockIdx.x * %d + threadIdx.x; i < A.nmap; i += (%s)gridDim.x * %d) {\n",
+		e->idx, start, e->idx, BLOCK, e->idx, BLOCK);
 	emit_element(e, "\t\t", "i", e->body.axes, 1);
 	emit_outputs(e, "\t\t");
 	emit_call(e, "\t\t", FROM_MEMORY);

@@ -1,13 +1,17 @@
-/* meaning.c -- operations, helpers, reductions and conversions as C functions and expressions, made from the texts of ops/.
+/* meaning.c -- operations, helpers, reductions and conversions as C functions and expressions, made from
+ * the texts of ops/.
  *
- * A text from the tables is rewritten word by word: T, W, LO, HI, BITS, INFINITY and NAN become what they are for the type at hand (so
- * the kernel needs no macros), and a word gx_... pulls in that helper first. A kernel holds only functions that it calls. */
+ * A text from the tables is rewritten word by word: T, W, LO, HI, BITS, INFINITY and NAN become what they
+ * are for the type at hand (so the kernel needs no macros), and a word gx_... pulls in that helper first. A
+ * kernel holds only functions that it calls. */
 #include <ctype.h>
 #include <string.h>
 
 #include "codegen/emit.h"
 
-static const struct { const char *wrap, *lo, *hi, *bits; } limit[NTYPES] = {
+static const struct {
+	const char *wrap, *lo, *hi, *bits;
+} limit[NTYPES] = {
 	[GX_BOOL] = {"unsigned", "0", "1", "8"},
 	[GX_INT8] = {"unsigned", "-128", "127", "8"},
 	[GX_INT16] = {"unsigned", "-32768", "32767", "16"},
@@ -24,34 +28,15 @@ static const struct { const char *wrap, *lo, *hi, *bits; } limit[NTYPES] = {
 
 /* --math=fast: the hardware's approximations, float32 only (the compiler's options do the rest). */
 static const char *const fast[][2] = {
-	{"sin", "__sinf"}, {"cos", "__cosf"}, {"tan", "__tanf"}, {"exp", "__expf"}, {"log", "__logf"},
-	{"log2", "__log2f"}, {"log10", "__log10f"}, {"pow", "__powf"},
+	{"sin", "__sinf"},
+	{"cos", "__cosf"},
+	{"tan", "__tanf"},
+	{"exp", "__expf"},
+	{"log", "__logf"},
+	{"log2", "__log2f"},
+	{"log10", "__log10f"},
+	{"pow", "__powf"},
 };
-
-/* Conversions that each engine supplies; the emulator brings its own. The bfloat16 rounding is done on bits before sm_80. */
-enum { HALVES = 5 };
-static const struct { const char *name, *text; } half[HALVES] = {
-	{"gx_f16_to_f32", "static __device__ __forceinline__ float gx_f16_to_f32(unsigned short a)\n{\n\tfloat r;\n"
-		"\tasm(\"cvt.f32.f16 %0, %1;\" : \"=f\"(r) : \"h\"(a));\n\treturn r;\n}\n"},
-	{"gx_f32_to_f16", "static __device__ __forceinline__ unsigned short gx_f32_to_f16(float a)\n{\n\tunsigned short r;\n"
-		"\tasm(\"cvt.rn.f16.f32 %0, %1;\" : \"=h\"(r) : \"f\"(a));\n\treturn r;\n}\n"},
-	{"gx_bf16_to_f32", "static __device__ __forceinline__ float gx_bf16_to_f32(unsigned short a)\n{\n"
-		"\treturn __int_as_float((int)((unsigned)a << 16));\n}\n"},
-	{"gx_f32_to_bf16", "static __device__ __forceinline__ unsigned short gx_f32_to_bf16(float a)\n{\n"
-		"#if __CUDA_ARCH__ >= 800\n\tunsigned short r;\n\tasm(\"cvt.rn.bf16.f32 %0, %1;\" : \"=h\"(r) : \"f\"(a));\n\treturn r;\n"
-		"#else\n\tconst unsigned u = (unsigned)__float_as_int(a);\n\tif (a != a)\n\t\treturn 0x7fff;\n"
-		"\treturn (unsigned short)((u + 0x7fff + (u >> 16 & 1)) >> 16);\n#endif\n}\n"},
-	{"gx_round_odd", "static __device__ __forceinline__ float gx_round_odd(double a)\n{\n\tconst float r = __double2float_rz(a);\n"
-		"\treturn a != a || (double)r == a ? r : __int_as_float(__float_as_int(r) | 1);\n}\n"},
-};
-
-static void half_need(struct emit *e, int i)
-{
-	if (e->half_done[i])
-		return;
-	e->half_done[i] = 1;
-	buf_fmt(&e->helpers, "#ifndef GX_EMULATE\n%s#endif\n\n", half[i].text);
-}
 
 static void helper_need(struct emit *e, const char *name, size_t n, gx_dtype t);
 
@@ -157,18 +142,11 @@ static void expand_body(struct emit *e, struct buf *b, const char *text, gx_dtyp
 	}
 }
 
-static int half_find(const char *name, size_t n)
-{
-	for (int i = 0; i < HALVES; i++)
-		if (strlen(half[i].name) == n && memcmp(half[i].name, name, n) == 0)
-			return i;
-	return -1;
-}
-
 static int helper_find(const char *name, size_t n, gx_dtype t)
 {
 	for (int i = 0; i < nhelpers && i < MAX_HELPERS; i++)
-		if (type_has(t, helper_table[i].cls) && strlen(helper_table[i].name) == n && memcmp(helper_table[i].name, name, n) == 0)
+		if (type_has(t, helper_table[i].cls) && strlen(helper_table[i].name) == n &&
+			memcmp(helper_table[i].name, name, n) == 0)
 			return i;
 	return -1;
 }
@@ -194,14 +172,15 @@ static void helper_text(struct emit *e, const struct helper_info *h, gx_dtype t)
 	buf_free(&b);
 }
 
-/* float32 minimum and maximum that let NaN win and order -0 below +0 are one instruction from sm_80 on; else the table's text. */
+/* float32 minimum and maximum that let NaN win and order -0 below +0 are one instruction from sm_80 on;
+ * else the table's text. */
 static void helper_need(struct emit *e, const char *name, size_t n, gx_dtype t)
 {
 	const struct helper_info *h;
-	int i = half_find(name, n), hardware;
+	int i = meaning_half_find(name, n), hardware;
 
 	if (i >= 0) {
-		half_need(e, i);
+		meaning_half(e, i);
 		return;
 	}
 	i = helper_find(name, n, t);
@@ -211,17 +190,35 @@ static void helper_need(struct emit *e, const char *name, size_t n, gx_dtype t)
 	h = &helper_table[i];
 	hardware = t == GX_FLOAT32 && (strcmp(h->name, "gx_min") == 0 || strcmp(h->name, "gx_max") == 0);
 	if (hardware)
-		buf_fmt(&e->helpers, "#if __CUDA_ARCH__ >= 800\nstatic __device__ __forceinline__ float %s(float a, float b)\n{\n\tfloat r;\n"
-			"\tasm(\"%s.NaN.f32 %%0, %%1, %%2;\" : \"=f\"(r) : \"f\"(a), \"f\"(b));\n\treturn r;\n}\n#else\n", h->name, h->name + 3);
+		buf_fmt(&e->helpers,
+			"#if __CUDA_ARCH__ >= 800\nstatic __device__ __forceinline__ float %s(float a, float b)\n{\n\tfloat r;\n"
+			"\tasm(\"%s.NaN.f32 %%0, %%1, %%2;\" : \"=f\"(r) : \"f\"(a), \"f\"(b));\n\treturn r;\n}\n#else\n",
+			h->name, h->name + 3);
 	helper_text(e, h, t);
 	buf_str(&e->helpers, hardware ? "#endif\n\n" : "\n");
 }
 
-/* Milliseconds for a call site beyond a plain operation (notes/speed.md 8.1, measured), float32 and float64. */
-static const struct { uint16_t op; uint8_t f32, f64; } site_cost[] = {
-	{OP_SIN, 14, 10}, {OP_COS, 14, 10}, {OP_TAN, 14, 12}, {OP_POW, 6, 8}, {OP_MOD, 20, 42}, {OP_FMOD, 20, 42},
-	{OP_FLOORDIV, 20, 42}, {OP_LGAMMA, 19, 38}, {OP_TGAMMA, 16, 134}, {OP_ERFINV, 30, 40}, {OP_DIV, 1, 1}, {OP_SQRT, 1, 1},
-	{OP_ATAN2, 6, 8}, {OP_EXP, 2, 4}, {OP_LOG, 4, 5},
+/* Milliseconds for a call site beyond a plain operation (notes/speed.md 8.1, measured), float32 and
+ * float64. */
+static const struct {
+	uint16_t op;
+	uint8_t f32, f64;
+} site_cost[] = {
+	{OP_SIN, 14, 10},
+	{OP_COS, 14, 10},
+	{OP_TAN, 14, 12},
+	{OP_POW, 6, 8},
+	{OP_MOD, 20, 42},
+	{OP_FMOD, 20, 42},
+	{OP_FLOORDIV, 20, 42},
+	{OP_LGAMMA, 19, 38},
+	{OP_TGAMMA, 16, 134},
+	{OP_ERFINV, 30, 40},
+	{OP_DIV, 1, 1},
+	{OP_SQRT, 1, 1},
+	{OP_ATAN2, 6, 8},
+	{OP_EXP, 2, 4},
+	{OP_LOG, 4, 5},
 };
 
 double meaning_cost(const struct code *c, const struct step *s)
@@ -234,10 +231,7 @@ double meaning_cost(const struct code *c, const struct step *s)
 	return op_table[s->op].heavy ? 5 : strlen(op_table[s->op].text) > 60 ? 0.2 : 0.05;
 }
 
-static const char *op_name(enum op op)
-{
-	return op_table[op].name + (op_table[op].name[0] == '_');
-}
+static const char *op_name(enum op op) { return op_table[op].name + (op_table[op].name[0] == '_'); }
 
 static void op_need(struct emit *e, enum op op, gx_dtype t)
 {
@@ -248,10 +242,12 @@ static void op_need(struct emit *e, enum op op, gx_dtype t)
 	if (e->op_done[op][t])
 		return;
 	e->op_done[op][t] = 1;
-	buf_fmt(&b, "static __device__ %s %s %s_%s(", inlining(e, o->heavy || strstr(o->text, "gx_") || strstr(o->text, "fmod")),
+	buf_fmt(&b, "static __device__ %s %s %s_%s(",
+		inlining(e, o->heavy || strstr(o->text, "gx_") || strstr(o->text, "fmod")),
 		o->result == TEST ? "unsigned char" : ctype(t), op_name(op), abbr(t));
 	for (int i = 0; i < o->arity; i++)
-		buf_fmt(&b, "%s%s %s", i ? ", " : "", i == 0 && o->flags & COND ? "unsigned char" : ctype(t), letter[i]);
+		buf_fmt(&b, "%s%s %s", i ? ", " : "", i == 0 && o->flags & COND ? "unsigned char" : ctype(t),
+			letter[i]);
 	buf_str(&b, ")\n{\n\treturn ");
 	expand(e, &b, o->text, t);
 	buf_fmt(&e->helpers, "%s;\n}\n\n", b.text ? b.text : "");
@@ -259,10 +255,25 @@ static void op_need(struct emit *e, enum op op, gx_dtype t)
 	buf_free(&b);
 }
 
-/* Operations that read best, and mean exactly the same, as the operator itself. Arithmetic only for floats: integers wrap. */
-static const struct { uint16_t op; const char *infix; } plain[] = {
-	{OP_ADD, "+"}, {OP_SUB, "-"}, {OP_MUL, "*"}, {OP_DIV, "/"}, {OP_EQ, "=="}, {OP_NE, "!="}, {OP_LT, "<"}, {OP_LE, "<="},
-	{OP_GT, ">"}, {OP_GE, ">="}, {OP_AND, "&"}, {OP_OR, "|"}, {OP_XOR, "^"},
+/* Operations that read best, and mean exactly the same, as the operator itself. Arithmetic only for floats:
+ * integers wrap. */
+static const struct {
+	uint16_t op;
+	const char *infix;
+} plain[] = {
+	{OP_ADD, "+"},
+	{OP_SUB, "-"},
+	{OP_MUL, "*"},
+	{OP_DIV, "/"},
+	{OP_EQ, "=="},
+	{OP_NE, "!="},
+	{OP_LT, "<"},
+	{OP_LE, "<="},
+	{OP_GT, ">"},
+	{OP_GE, ">="},
+	{OP_AND, "&"},
+	{OP_OR, "|"},
+	{OP_XOR, "^"},
 };
 
 static const char *infix(enum op op, gx_dtype t)
@@ -301,7 +312,8 @@ void meaning_red_name(struct buf *b, enum red red, gx_dtype t)
 	buf_fmt(b, "fold_%s_%s", red_table[red].name, abbr(t));
 }
 
-/* Chan, Golub, LeVeque: two sets of numbers, each given by count, mean and sum of squared deviations, become one. */
+/* Chan, Golub, LeVeque: two sets of numbers, each given by count, mean and sum of squared deviations,
+ * become one. */
 static const char merge_moments[] =
 	"static __device__ __forceinline__ void fold_m2_f64(double &n, double &mean, double &m2, double nb, double meanb, double m2b)\n"
 	"{\n\tif (nb == 0)\n\t\treturn;\n\tconst double part = nb / (n + nb);\n\tconst double d = meanb - mean;\n"
@@ -310,7 +322,8 @@ static const char merge_moments[] =
 static void red_head(const struct red_info *r, struct buf *b, gx_dtype t)
 {
 	if (r->state == PAIR)
-		buf_fmt(b, "(%s &a, long long &i, %s b, long long j)\n{\n\tif (j >= 0 && (i < 0 || (", ctype(t), ctype(t));
+		buf_fmt(b, "(%s &a, long long &i, %s b, long long j)\n{\n\tif (j >= 0 && (i < 0 || (", ctype(t),
+			ctype(t));
 	else
 		buf_fmt(b, "(%s &a, %s b)\n{\n\ta = ", ctype(t), ctype(t));
 }
@@ -345,119 +358,6 @@ void meaning_identity(struct emit *e, struct buf *b, enum red red, gx_dtype t)
 	expand(e, b, red_table[red].identity, t);
 }
 
-/* 2^n for the limits of float to integer conversions, spelled so that float and double read the same number. */
-static const char *power(int n)
-{
-	switch (n) {
-	case 7: return "128";
-	case 8: return "256";
-	case 15: return "32768";
-	case 16: return "65536";
-	case 31: return "2147483648.0f";
-	case 32: return "4294967296.0f";
-	case 63: return "9223372036854775808.0f";
-	default: return "18446744073709551616.0f";
-	}
-}
+const char *type_least(gx_dtype t) { return limit[t].lo; }
 
-/* Floats to integers saturate and NaN gives 0: C leaves that open, so it is written out. */
-static void cast_need(struct emit *e, gx_dtype to, gx_dtype from)
-{
-	int bits = 8 * type_table[to].bytes;
-	int is_signed = type_has(to, C_SINT);
-	const char *top = power(is_signed ? bits - 1 : bits);
-
-	if (e->cast_done[to][from])
-		return;
-	e->cast_done[to][from] = 1;
-	buf_fmt(&e->helpers, "static __device__ __forceinline__ %s cast_%s_%s(%s a)\n{\n\tif (a != a)\n\t\treturn 0;\n\tif (a >= %s)\n"
-		"\t\treturn %s;\n\tif (a < %s%s)\n\t\treturn %s;\n\treturn (%s)a;\n}\n\n", ctype(to), abbr(to), abbr(from), ctype(from), top,
-		limit[to].hi, is_signed ? "-" : "", is_signed ? top : "0", limit[to].lo, ctype(to));
-}
-
-void meaning_cast(struct emit *e, struct buf *b, gx_dtype to, gx_dtype from, const char *value)
-{
-	if (to == from) {
-		buf_str(b, value);
-		return;
-	}
-	if (to == GX_BOOL) {
-		buf_fmt(b, "%s != 0", value);
-		return;
-	}
-	if (type_has(from, C_FLT) && type_has(to, C_SINT | C_UINT)) {
-		cast_need(e, to, from);
-		buf_fmt(b, "cast_%s_%s(%s)", abbr(to), abbr(from), value);
-		return;
-	}
-	buf_fmt(b, "(%s)%s", ctype(to), value);
-}
-
-void meaning_load(struct emit *e, struct buf *b, gx_dtype mem, const char *place)
-{
-	if (mem == GX_FLOAT16 || mem == GX_BFLOAT16) {
-		int i = mem == GX_FLOAT16 ? 0 : 2;
-
-		half_need(e, i);
-		buf_fmt(b, "%s(%s)", half[i].name, place);
-		return;
-	}
-	buf_fmt(b, mem == GX_BOOL ? "%s != 0" : "%s", place);
-}
-
-void meaning_store(struct emit *e, struct buf *b, gx_dtype mem, gx_dtype from, const char *value)
-{
-	int i = mem == GX_FLOAT16 ? 1 : 3;
-
-	if (mem != GX_FLOAT16 && mem != GX_BFLOAT16) {
-		meaning_cast(e, b, mem, from, value);
-		return;
-	}
-	half_need(e, i);
-	buf_fmt(b, "%s(", half[i].name);
-	meaning_cast(e, b, GX_FLOAT32, from, value);
-	buf_char(b, ')');
-}
-
-/* A float as bits, with its value for the reader (the locale may have put a comma in it). */
-static void const_float(struct buf *b, gx_dtype t, uint64_t bits)
-{
-	char text[40];
-	double v;
-	float f;
-	uint32_t low = (uint32_t)bits;
-	struct buf n = {0};
-
-	memcpy(&f, &low, 4);
-	memcpy(&v, &bits, 8);
-	if (t == GX_FLOAT32)
-		v = f;
-	buf_fmt(&n, "%.*g", t == GX_FLOAT32 ? 9 : 17, v);
-	strncpy(text, n.text ? n.text : "", sizeof text - 1);
-	text[sizeof text - 1] = 0;
-	buf_free(&n);
-	for (char *p = text; *p; p++)
-		if (*p == ',')
-			*p = '.';
-	if (t == GX_FLOAT32)
-		buf_fmt(b, "__int_as_float(%s0x%08x) /* %s */", low >> 31 ? "(int)" : "", low, text);
-	else
-		buf_fmt(b, "__longlong_as_double((long long)0x%016llxull) /* %s */", (unsigned long long)bits, text);
-}
-
-void meaning_const(struct buf *b, gx_dtype t, uint64_t bits)
-{
-	int unused = 64 - 8 * type_table[t].bytes;
-	long long v = (long long)(bits << unused) >> unused;
-
-	if (type_has(t, C_FLT))
-		const_float(b, t, bits);
-	else if (t == GX_UINT64)
-		buf_fmt(b, "%lluull", (unsigned long long)bits);
-	else if (!type_has(t, C_SINT))
-		buf_fmt(b, "%lluu", (unsigned long long)(bits << unused >> unused));
-	else if ((t == GX_INT64 && v == INT64_MIN) || (t == GX_INT32 && v == INT32_MIN))
-		buf_str(b, limit[t].lo);
-	else
-		buf_fmt(b, t == GX_INT64 ? "%lldLL" : "%lld", v);
-}
+const char *type_most(gx_dtype t) { return limit[t].hi; }

@@ -1,10 +1,12 @@
 /* reduce.c -- kernels that fold the last axes of their domain: one launch, the same bits every time.
  *
- * `lanes` threads of a block share one kept point ("output") and fold every lanes-th piece of its elements; their accumulators are
- * combined in a fixed tree. When there are few outputs, `splits` blocks share one: each leaves its accumulator in scratch
- * memory, and the block that finishes last (a counter tells) folds them in the order of the blocks, so timing does not matter. What is
- * contiguous in memory decides which threads share an output: neighbours (inner), or those BLOCK/lanes apart, so that
- * neighbours hold neighbouring outputs. An accumulator has up to three numbers: f value, i position; n count, f mean, m deviations. */
+ * `lanes` threads of a block share one kept point ("output") and fold every lanes-th piece of its elements;
+ * their accumulators are combined in a fixed tree. When there are few outputs, `splits` blocks share one:
+ * each leaves its accumulator in scratch memory, and the block that finishes last (a counter tells) folds
+ * them in the order of the blocks, so timing does not matter. What is contiguous in memory decides which
+ * threads share an output: neighbours (inner), or those BLOCK/lanes apart, so that neighbours hold
+ * neighbouring outputs. An accumulator has up to three numbers: f value, i position; n count, f mean, m
+ * deviations. */
 #include "codegen/emit.h"
 
 int fold_parts(enum red red)
@@ -46,7 +48,8 @@ static void state_init(struct emit *e, int i, const char *tabs, int declare)
 	const struct fold *f = &e->k->fold[i];
 
 	for (int c = 0; c < fold_parts(f->red); c++) {
-		put(e, "%s%s%s%c%d = ", tabs, declare ? part_type(f, c) : "", declare ? " " : "", part_letter(f, c), i);
+		put(e, "%s%s%s%c%d = ", tabs, declare ? part_type(f, c) : "", declare ? " " : "", part_letter(f, c),
+			i);
 		if (red_table[f->red].state == ONE)
 			meaning_identity(e, &e->code, f->red, f->type);
 		else
@@ -84,8 +87,9 @@ static void merge_named(struct emit *e, int i, const char *tabs)
 	merge(e, i, tabs, a, b, c);
 }
 
-/* A tile's values become one, in a tree of fixed shape: short chains, small errors. One loop a level: as a loop over levels
- * the compiler does not always unroll it, and the array goes to memory. `sum`: of that array, plainly. */
+/* A tile's values become one, in a tree of fixed shape: short chains, small errors. One loop a level: as a
+ * loop over levels the compiler does not always unroll it, and the array goes to memory. `sum`: of that
+ * array, plainly. */
 static void tree(struct emit *e, int i, const char *sum)
 {
 	const struct fold *f = &e->k->fold[i];
@@ -114,10 +118,13 @@ static void tile_moments(struct emit *e, int i)
 	snprintf(t, sizeof t, "t%d", i);
 	snprintf(first, sizeof first, "t%d[0]", i);
 	snprintf(n, sizeof n, "%d", e->t->per_thread);
-	put(e, "\t\tdouble %s[%s];\n#pragma unroll\n\t\tfor (int j = 0; j < %s; j++)\n\t\t\t%s[j] = g%d[j];\n", t, n, n, t, i);
+	put(e, "\t\tdouble %s[%s];\n#pragma unroll\n\t\tfor (int j = 0; j < %s; j++)\n\t\t\t%s[j] = g%d[j];\n",
+		t, n, n, t, i);
 	tree(e, i, t);
 	put(e, "\t\tconst double %s = %s[0] * (1.0 / %s);\n", mean, t, n);
-	put(e, "#pragma unroll\n\t\tfor (int j = 0; j < %s; j++)\n\t\t\t%s[j] = (g%d[j] - %s) * (g%d[j] - %s);\n", n, t, i, mean, i, mean);
+	put(e,
+		"#pragma unroll\n\t\tfor (int j = 0; j < %s; j++)\n\t\t\t%s[j] = (g%d[j] - %s) * (g%d[j] - %s);\n",
+		n, t, i, mean, i, mean);
 	tree(e, i, t);
 	merge(e, i, "\t\t", n, mean, first);
 }
@@ -140,7 +147,8 @@ static void tile_text(struct emit *e)
 {
 	char element[64];
 
-	snprintf(element, sizeof element, e->vec > 1 ? "r + (u * A.lanes + lane) * %d" : "r + u * A.lanes + lane", e->vec);
+	snprintf(element, sizeof element,
+		e->vec > 1 ? "r + (u * A.lanes + lane) * %d" : "r + u * A.lanes + lane", e->vec);
 	tile_flags(e, "\t");
 	put(e, "\tfor (; hi - r >= tile; r += tile) {\n");
 	tile_loads(e, element, "\t\t");
@@ -178,14 +186,18 @@ static void rest_text(struct emit *e)
 /* What one thread folds: elements lo..hi of output m, tile by tile, then one by one. */
 static void part_text(struct emit *e)
 {
-	put(e, "static __device__ __forceinline__ void fold_part(const struct args &A, const %s m, const unsigned lane, const unsigned part",
+	put(e,
+		"static __device__ __forceinline__ void fold_part(const struct args &A, const %s m, const unsigned lane, const unsigned part",
 		e->idx);
 	states(e, "&", 1);
 	put(e, ")\n{\n");
-	put(e, "\tconst %s tile = A.lanes * %d;\n\t%s r = 0, hi = A.nreduce;\n", e->idx, e->t->per_thread, e->idx);
-	put(e, "\tif (A.splits > 1) {\n\t\tconst unsigned long long tiles = hi / tile + (hi %% tile != 0);\n"
+	put(e, "\tconst %s tile = A.lanes * %d;\n\t%s r = 0, hi = A.nreduce;\n", e->idx, e->t->per_thread,
+		e->idx);
+	put(e,
+		"\tif (A.splits > 1) {\n\t\tconst unsigned long long tiles = hi / tile + (hi %% tile != 0);\n"
 		"\t\tconst unsigned long long end = tiles * (part + 1) / A.splits * tile;\n"
-		"\t\tr = (%s)(tiles * part / A.splits * tile);\n\t\thi = end < hi ? (%s)end : hi;\n\t}\n\tif (r >= hi)\n\t\treturn;\n", e->idx, e->idx);
+		"\t\tr = (%s)(tiles * part / A.splits * tile);\n\t\thi = end < hi ? (%s)end : hi;\n\t}\n\tif (r >= hi)\n\t\treturn;\n",
+		e->idx, e->idx);
 	emit_pointers(e, &e->k->body, &e->body);
 	emit_coords(e, "\t", "kept_axes", "m", 0, e->k->nkept, e->body.axes);
 	if (e->t->per_thread > 1)
@@ -202,8 +214,9 @@ static void shuffle(struct emit *e, int i, const char *tabs)
 	for (int c = 0; c < fold_parts(f->red); c++) {
 		int narrow = !(red_table[f->red].state == PAIR && c == 1) && type_table[f->type].bytes < 4;
 
-		put(e, "%sconst %s b%d_%d = %s%s%s__shfl_down_sync(0xffffffffu, %s%c%d, d);\n", tabs, part_type(f, c), i, c,
-			narrow ? "(" : "", narrow ? part_type(f, c) : "", narrow ? ")" : "", narrow ? "(int)" : "", part_letter(f, c), i);
+		put(e, "%sconst %s b%d_%d = %s%s%s__shfl_down_sync(0xffffffffu, %s%c%d, d);\n", tabs,
+			part_type(f, c), i, c, narrow ? "(" : "", narrow ? part_type(f, c) : "", narrow ? ")" : "",
+			narrow ? "(int)" : "", part_letter(f, c), i);
 	}
 	merge_named(e, i, tabs);
 }
@@ -221,7 +234,8 @@ static void box_merge(struct emit *e, int i, const char *tabs, const char *at)
 	const struct fold *f = &e->k->fold[i];
 
 	for (int c = 0; c < fold_parts(f->red); c++)
-		put(e, "%sconst %s b%d_%d = ((%s *)box[%d])[%s];\n", tabs, part_type(f, c), i, c, part_type(f, c), c, at);
+		put(e, "%sconst %s b%d_%d = ((%s *)box[%d])[%s];\n", tabs, part_type(f, c), i, c, part_type(f, c),
+			c, at);
 	merge_named(e, i, tabs);
 }
 
@@ -235,7 +249,8 @@ static void combine_inner(struct emit *e)
 	for (int i = 0; i < e->k->nfold; i++) {
 		put(e, "\t__syncthreads();\n\tif (lane %% 32 == 0) {\n");
 		box_put(e, i, "\t\t", "threadIdx.x / 32");
-		put(e, "\t}\n\t__syncthreads();\n\tif (lane == 0)\n\t\tfor (unsigned w = 1; w < A.lanes / 32; w++) {\n");
+		put(e,
+			"\t}\n\t__syncthreads();\n\tif (lane == 0)\n\t\tfor (unsigned w = 1; w < A.lanes / 32; w++) {\n");
 		box_merge(e, i, "\t\t\t", "threadIdx.x / 32 + w");
 		put(e, "\t\t}\n");
 	}
@@ -246,7 +261,8 @@ static void combine_outer(struct emit *e)
 {
 	put(e, "\tconst unsigned apart = %d / A.lanes;\n", BLOCK);
 	for (int i = 0; i < e->k->nfold; i++) {
-		put(e, "\tfor (unsigned d = A.lanes / 2; d > 0; d /= 2) {\n\t\t__syncthreads();\n\t\tif (lane >= d && lane < 2 * d) {\n");
+		put(e,
+			"\tfor (unsigned d = A.lanes / 2; d > 0; d /= 2) {\n\t\t__syncthreads();\n\t\tif (lane >= d && lane < 2 * d) {\n");
 		box_put(e, i, "\t\t\t", "threadIdx.x");
 		put(e, "\t\t}\n\t\t__syncthreads();\n\t\tif (lane < d) {\n");
 		box_merge(e, i, "\t\t\t", "threadIdx.x + d * apart");
@@ -260,10 +276,12 @@ static void combine_text(struct emit *e)
 
 	for (int i = 0; i < e->k->nfold; i++)
 		boxes = fold_parts(e->k->fold[i].red) > boxes ? fold_parts(e->k->fold[i].red) : boxes;
-	put(e, "/* The lanes of an output put together what they folded; lane 0 has the result. */\n"
+	put(e,
+		"/* The lanes of an output put together what they folded; lane 0 has the result. */\n"
 		"static __device__ __forceinline__ void combine(const struct args &A, const unsigned lane");
 	states(e, "&", 1);
-	put(e, ")\n{\n\t__shared__ unsigned long long box[%d][%d];\n\n", boxes, e->k->inner ? BLOCK / 32 : BLOCK);
+	put(e, ")\n{\n\t__shared__ unsigned long long box[%d][%d];\n\n", boxes,
+		e->k->inner ? BLOCK / 32 : BLOCK);
 	if (e->k->inner)
 		combine_inner(e);
 	else
@@ -285,11 +303,13 @@ static void finish_text(struct emit *e)
 	put(e, "}\n\n");
 }
 
-/* Part `number` of all accumulators' parts, of block `part` for output m, in scratch memory. Written by other blocks of
- * this very launch: volatile keeps it out of registers and of the caches that blocks do not share. */
+/* Part `number` of all accumulators' parts, of block `part` for output m, in scratch memory. Written by
+ * other blocks of this very launch: volatile keeps it out of registers and of the caches that blocks do not
+ * share. */
 static void scratch_place(struct emit *e, const char *type, int number, const char *part)
 {
-	put(e, "((volatile %s *)(A.scratch + %d * all))[(unsigned long long)%s * A.nmap + m]", type, number, part);
+	put(e, "((volatile %s *)(A.scratch + %d * all))[(unsigned long long)%s * A.nmap + m]", type, number,
+		part);
 }
 
 static void scratch_put(struct emit *e)
@@ -327,10 +347,12 @@ static void combine_call(struct emit *e, const char *tabs)
 
 static void split_text(struct emit *e)
 {
-	put(e, "\t\tif (A.splits > 1) {\n\t\t\tconst unsigned long long all = (unsigned long long)A.nmap * A.splits;\n\n"
+	put(e,
+		"\t\tif (A.splits > 1) {\n\t\t\tconst unsigned long long all = (unsigned long long)A.nmap * A.splits;\n\n"
 		"\t\t\tif (lane == 0 && m < A.nmap) {\n");
 	scratch_put(e);
-	put(e, "\t\t\t}\n\t\t\t__threadfence();\n\t\t\t__syncthreads();\n"
+	put(e,
+		"\t\t\t}\n\t\t\t__threadfence();\n\t\t\t__syncthreads();\n"
 		"\t\t\tif (threadIdx.x == 0)\n\t\t\t\tlast = atomicAdd(&A.counters[strip], 1u) == A.splits - 1;\n"
 		"\t\t\t__syncthreads();\n\t\t\tif (!last)\n\t\t\t\tcontinue;\n\t\t\t__threadfence();\n"
 		"\t\t\tif (threadIdx.x == 0)\n\t\t\t\tA.counters[strip] = 0;\n");
@@ -352,13 +374,16 @@ static void kernel_text(struct emit *e)
 	put(e, "\t__shared__ unsigned last;\n");
 	emit_stop(e);
 	put(e, "\tconst unsigned outputs = %d / A.lanes;   /* of a block */\n", BLOCK);
-	put(e, e->k->inner ? "\tconst unsigned lane = threadIdx.x %% A.lanes, slot = threadIdx.x / A.lanes;\n"
-		: "\tconst unsigned slot = threadIdx.x %% outputs, lane = threadIdx.x / outputs;\n");
-	put(e, "\tconst unsigned long long strips = A.nmap / outputs + (A.nmap %% outputs != 0);\n\n"
+	put(e,
+		e->k->inner ? "\tconst unsigned lane = threadIdx.x %% A.lanes, slot = threadIdx.x / A.lanes;\n"
+					: "\tconst unsigned slot = threadIdx.x %% outputs, lane = threadIdx.x / outputs;\n");
+	put(e,
+		"\tconst unsigned long long strips = A.nmap / outputs + (A.nmap %% outputs != 0);\n\n"
 		"\tfor (unsigned long long work = blockIdx.x; work < strips * A.splits; work += gridDim.x) {\n"
 		"\t\tconst unsigned long long strip = A.splits > 1 ? work / A.splits : work;\n"
 		"\t\tconst unsigned part = (unsigned)(work - strip * A.splits);\n"
-		"\t\tconst %s m = (%s)(strip * outputs + slot);\n", e->idx, e->idx);
+		"\t\tconst %s m = (%s)(strip * outputs + slot);\n",
+		e->idx, e->idx);
 	for (int i = 0; i < e->k->nfold; i++)
 		state_init(e, i, "\t\t", 1);
 	put(e, "\t\tif (m < A.nmap)\n\t\t\tfold_part(A, m, lane, part");
@@ -390,8 +415,8 @@ void reduce_emit(struct emit *e)
 
 /* Geometry. Figures tuned by reasoning from PERFORMANCE.md, to be measured again on each new device. */
 enum {
-	WARP_ROWS = 8192,      /* rows up to that length get one warp where there are enough of them, else a block */
-	STRIP = 32,            /* neighbouring outputs of a block when the contiguous axis is kept: 128 bytes of float32 */
+	WARP_ROWS = 8192, /* rows up to that length get one warp where there are enough of them, else a block */
+	STRIP = 32, /* neighbouring outputs of a block when the contiguous axis is kept: 128 bytes of float32 */
 	MAX_SPLITS = 4096
 };
 
@@ -404,7 +429,8 @@ static int64_t power_below(int64_t n)
 	return p;
 }
 
-/* Threads for one output: enough elements for each one's full tile; with less than that, neighbouring elements. */
+/* Threads for one output: enough elements for each one's full tile; with less than that, neighbouring
+ * elements. */
 static int64_t lanes_for(const struct kernel *k, const struct cuda_text *t, const struct device_info *d)
 {
 	int64_t n = k->nreduce < 1 ? 1 : k->nreduce;
@@ -419,7 +445,8 @@ static int64_t lanes_for(const struct kernel *k, const struct cuda_text *t, cons
 	return fit < most ? fit : most;
 }
 
-void reduce_launch(const struct kernel *k, const struct cuda_text *t, const struct device_info *d, struct launch *l)
+void reduce_launch(
+	const struct kernel *k, const struct cuda_text *t, const struct device_info *d, struct launch *l)
 {
 	int64_t lanes = lanes_for(k, t, d), outputs = BLOCK / lanes;
 	int64_t strips = k->nmap / outputs + (k->nmap % outputs != 0);

@@ -1,5 +1,5 @@
-/* emulate.c -- plans through the host's C++ compiler: texts to shared objects (remembered by what they contain), argument
- * structs, launches, and a look at what a launch leaves behind. */
+/* emulate.c -- plans through the host's C++ compiler: texts to shared objects (remembered by what they
+ * contain), argument structs, launches, and a look at what a launch leaves behind. */
 #include "tests/emulate/emulate.h"
 
 #include <dlfcn.h>
@@ -18,14 +18,15 @@
 #else
 #define SANITIZE ""
 #endif
-#define FLAGS "-std=c++17 -O1 -g1 -w -fPIC -ffp-contract=off -fno-strict-aliasing -fvisibility=hidden " SANITIZE
+#define FLAGS \
+	"-std=c++17 -O1 -g1 -w -fPIC -ffp-contract=off -fno-strict-aliasing -fvisibility=hidden " SANITIZE
 
 struct loaded {
-	char name[33];             /* hash of the text */
+	char name[33]; /* hash of the text */
 	void (*entry)(const void *);
 	struct emu_state **state;
 	void (*rubbish)(void);
-	int barriers;              /* 0: threads never wait, so they run one after the other */
+	int barriers; /* 0: threads never wait, so they run one after the other */
 };
 
 static struct loaded *loaded;
@@ -34,10 +35,7 @@ static void **library;
 static int nlibrary;
 static char message[400];
 
-const char *emulate_error(void)
-{
-	return message;
-}
+const char *emulate_error(void) { return message; }
 
 static int broken(const char *fmt, ...)
 {
@@ -105,7 +103,8 @@ static int unit_has(const struct unit *u, const char *name)
 	return 0;
 }
 
-/* Each kernel lives in a namespace of its own, under a name of its own; entry<n> turns an address into its parameter. */
+/* Each kernel lives in a namespace of its own, under a name of its own; entry<n> turns an address into its
+ * parameter. */
 static void unit_add(struct unit *u, const struct cuda_text *t, const char *name)
 {
 	if (find(name) || unit_has(u, name))
@@ -116,10 +115,13 @@ static void unit_add(struct unit *u, const struct cuda_text *t, const char *name
 		u->name = realloc(u->name, (size_t)u->cap * sizeof *u->name);
 		u->barriers = realloc(u->barriers, (size_t)u->cap);
 	}
-	buf_fmt(&u->text, "#define gx_kernel gx_kernel_%d\nnamespace k%d {\n#line 1 \"kernel %s\"\n%s\n}\n#undef gx_kernel\n", u->n, u->n, name,
-		t->text.text);
-	buf_fmt(&u->text, "extern \"C\" __attribute__((visibility(\"default\"))) void entry%d(const void *a)\n{\n"
-		"\tk%d::gx_kernel_%d(%s(const k%d::args *)a);\n}\n", u->n, u->n, u->n, t->by_pointer ? "" : "*", u->n);
+	buf_fmt(&u->text,
+		"#define gx_kernel gx_kernel_%d\nnamespace k%d {\n#line 1 \"kernel %s\"\n%s\n}\n#undef gx_kernel\n",
+		u->n, u->n, name, t->text.text);
+	buf_fmt(&u->text,
+		"extern \"C\" __attribute__((visibility(\"default\"))) void entry%d(const void *a)\n{\n"
+		"\tk%d::gx_kernel_%d(%s(const k%d::args *)a);\n}\n",
+		u->n, u->n, u->n, t->by_pointer ? "" : "*", u->n);
 	u->barriers[u->n] = strstr(t->text.text, "__sync") || strstr(t->text.text, "_sync(");
 	memcpy(u->name[u->n++], name, 33);
 }
@@ -137,7 +139,8 @@ static int shell(const char *fmt, ...)
 	return rc == 0 ? 0 : broken("failed: %.300s", command);
 }
 
-/* The shim is compiled once, as a precompiled header that carries the flags and its own content in its name. */
+/* The shim is compiled once, as a precompiled header that carries the flags and its own content in its
+ * name. */
 static int shim_make(char path[300])
 {
 	struct buf b = {0};
@@ -160,8 +163,8 @@ static int shim_make(char path[300])
 	snprintf(line, sizeof line, "%s.gch", path);
 	if (stat(line, &st) == 0)
 		return 0;
-	return shell("cp tests/emulate/shim.h %s && %s %s -x c++-header %s -o %s.%d.tmp && mv %s.%d.tmp %s", path, compiler(), FLAGS, path, line,
-		(int)getpid(), line, (int)getpid(), line);
+	return shell("cp tests/emulate/shim.h %s && %s %s -x c++-header %s -o %s.%d.tmp && mv %s.%d.tmp %s",
+		path, compiler(), FLAGS, path, line, (int)getpid(), line, (int)getpid(), line);
 }
 
 static int unit_load(const struct unit *u, const char *path)
@@ -214,8 +217,9 @@ static int unit_make(struct unit *u)
 	f = fopen(path, "w");
 	if (!f || fwrite(u->text.text, 1, u->text.len, f) != u->text.len || fclose(f))
 		return broken("cannot write %s", path);
-	if (shell("%s %s -include %s -shared %s -o %s/%s.%d.tmp 2>%s/%s.log && mv %s/%s.%d.tmp %s/%s.so", compiler(), FLAGS, shim, path, folder(),
-		name, (int)getpid(), folder(), name, folder(), name, (int)getpid(), folder(), name))
+	if (shell("%s %s -include %s -shared %s -o %s/%s.%d.tmp 2>%s/%s.log && mv %s/%s.%d.tmp %s/%s.so",
+			compiler(), FLAGS, shim, path, folder(), name, (int)getpid(), folder(), name, folder(), name,
+			(int)getpid(), folder(), name))
 		return -1;
 	snprintf(path + strlen(path) - 3, 20, ".so");
 	return unit_load(u, path);
@@ -303,12 +307,15 @@ static void *rubbish(size_t n)
 
 static uint64_t address(const struct run *r, const struct kbuf *b)
 {
-	void *p = b->kind == BUF_INPUT ? r->arrays->input[b->number] : b->kind == BUF_OUTPUT ? r->arrays->output[b->number] : r->temp[b->number];
+	void *p = b->kind == BUF_INPUT ? r->arrays->input[b->number]
+		: b->kind == BUF_OUTPUT    ? r->arrays->output[b->number]
+								   : r->temp[b->number];
 
 	return (uint64_t)(uintptr_t)p;
 }
 
-static const char *run_block(struct emu_state *state, const struct loaded *l, const void *args, unsigned *seed)
+static const char *run_block(
+	struct emu_state *state, const struct loaded *l, const void *args, unsigned *seed)
 {
 	l->rubbish();
 	if (l->barriers)
@@ -352,7 +359,8 @@ static int counters_rest(const unsigned *c, unsigned n)
 	return 0;
 }
 
-static int launch(struct run *r, const struct kernel *k, const struct cuda_text *t, const struct loaded *l, const struct launch *at)
+static int launch(struct run *r, const struct kernel *k, const struct cuda_text *t, const struct loaded *l,
+	const struct launch *at)
 {
 	void *scratch = rubbish(at->scratch), *args = malloc(t->args_size);
 	unsigned *counters = calloc(at->counters + 1, sizeof *counters);
@@ -362,7 +370,8 @@ static int launch(struct run *r, const struct kernel *k, const struct cuda_text 
 	for (int i = 0; i < k->nbuf; i++)
 		where[i] = address(r, &k->buf[i]);
 	cuda_args_fill(r->plan, k, t, at, where, at->scratch ? (uint64_t)(uintptr_t)scratch : 0,
-		at->counters ? (uint64_t)(uintptr_t)counters : 0, r->plan->ncheck ? (uint64_t)(uintptr_t)&r->failure : 0, args);
+		at->counters ? (uint64_t)(uintptr_t)counters : 0,
+		r->plan->ncheck ? (uint64_t)(uintptr_t)&r->failure : 0, args);
 	rc = run_grid(r, l, at, args);
 	if (!rc)
 		rc = counters_rest(counters, at->counters);
@@ -398,7 +407,8 @@ static int run_kernel(struct run *r, const struct kernel *k)
 	return rc;
 }
 
-int emulate_run(const struct plan *p, const struct run_arrays *arrays, struct run_failure *f, const struct emulate_options *o)
+int emulate_run(const struct plan *p, const struct run_arrays *arrays, struct run_failure *f,
+	const struct emulate_options *o)
 {
 	static const struct emulate_options plain;
 	struct run r = {.plan = p, .arrays = arrays, .o = o ? o : &plain, .failure = {.position = UINT64_MAX}};

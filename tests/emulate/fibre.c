@@ -1,8 +1,9 @@
 /* fibre.c -- cooperative threads with stacks of their own, and the scheduler of an emulated block.
  *
- * A thread runs until it waits (at a barrier or a shuffle) or ends; in each round all that can run do, in an order drawn at
- * random by warp and by lane. A shuffle is over when all 32 lanes are there, a barrier when all threads of the block are. Waiting at
- * different lines, or for a thread that has ended, is what CUDA leaves undefined: here it is an error. */
+ * A thread runs until it waits (at a barrier or a shuffle) or ends; in each round all that can run do, in
+ * an order drawn at random by warp and by lane. A shuffle is over when all 32 lanes are there, a barrier
+ * when all threads of the block are. Waiting at different lines, or for a thread that has ended, is what
+ * CUDA leaves undefined: here it is an error. */
 #include "tests/emulate/fibre.h"
 
 #include <stdint.h>
@@ -42,7 +43,7 @@ static struct {
 	struct emu_state *state;
 	void (*entry)(const void *);
 	const void *args;
-	void *sp, *fake;            /* the scheduler's own */
+	void *sp, *fake; /* the scheduler's own */
 	const void *bottom;
 	size_t size;
 	char error[200];
@@ -57,13 +58,15 @@ unsigned emu_random(unsigned *x)
 /* Save the callee-saved registers and the stack pointer in *from, go on where `to` was saved. */
 #if defined(__x86_64__)
 void fibre_swap(void **from, void *to);
-__asm__(".text\n.globl fibre_swap\n.hidden fibre_swap\n.type fibre_swap,@function\nfibre_swap:\n"
+__asm__(
+	".text\n.globl fibre_swap\n.hidden fibre_swap\n.type fibre_swap,@function\nfibre_swap:\n"
 	"\tpushq %rbp\n\tpushq %rbx\n\tpushq %r12\n\tpushq %r13\n\tpushq %r14\n\tpushq %r15\n"
 	"\tmovq %rsp, (%rdi)\n\tmovq %rsi, %rsp\n"
 	"\tpopq %r15\n\tpopq %r14\n\tpopq %r13\n\tpopq %r12\n\tpopq %rbx\n\tpopq %rbp\n\tret\n.size fibre_swap,.-fibre_swap\n");
 #elif defined(__aarch64__)
 void fibre_swap(void **from, void *to);
-__asm__(".text\n.globl fibre_swap\n.hidden fibre_swap\n.type fibre_swap,%function\nfibre_swap:\n"
+__asm__(
+	".text\n.globl fibre_swap\n.hidden fibre_swap\n.type fibre_swap,%function\nfibre_swap:\n"
 	"\tsub sp, sp, #160\n\tstp x19, x20, [sp]\n\tstp x21, x22, [sp, #16]\n\tstp x23, x24, [sp, #32]\n\tstp x25, x26, [sp, #48]\n"
 	"\tstp x27, x28, [sp, #64]\n\tstp x29, x30, [sp, #80]\n\tstp d8, d9, [sp, #96]\n\tstp d10, d11, [sp, #112]\n"
 	"\tstp d12, d13, [sp, #128]\n\tstp d14, d15, [sp, #144]\n\tmov x2, sp\n\tstr x2, [x0]\n\tmov sp, x1\n"
@@ -124,7 +127,8 @@ static int prepare(struct fibre *f)
 	uintptr_t top;
 
 	if (!f->stack) {
-		f->stack = mmap(NULL, STACK, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+		f->stack =
+			mmap(NULL, STACK, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 		if (f->stack == MAP_FAILED) {
 			f->stack = NULL;
 			return -1;
@@ -132,7 +136,7 @@ static int prepare(struct fibre *f)
 	}
 	top = ((uintptr_t)f->stack + STACK - 64) & ~(uintptr_t)15;
 #if defined(__x86_64__)
-	top -= 8 * 8;                       /* six registers, the return address, and a slot that keeps the ABI's alignment */
+	top -= 8 * 8; /* six registers, the return address, and a slot that keeps the ABI's alignment */
 	memset((void *)top, 0, 64);
 	((void (**)(void))top)[6] = begin;
 #else
@@ -213,14 +217,16 @@ static const char *verdict(unsigned threads)
 
 		if (a->wait == b->wait && (a->wait == ENDED || a->line == b->line))
 			continue;
-		snprintf(s.error, sizeof s.error, "threads of a block part ways: thread 0 is %s (line %d), thread %u is %s (line %d)",
+		snprintf(s.error, sizeof s.error,
+			"threads of a block part ways: thread 0 is %s (line %d), thread %u is %s (line %d)",
 			what[a->wait], a->line, t, what[b->wait], b->line);
 		return s.error;
 	}
 	return NULL;
 }
 
-const char *fibre_block(struct emu_state *state, void (*entry)(const void *), const void *args, unsigned *seed)
+const char *fibre_block(
+	struct emu_state *state, void (*entry)(const void *), const void *args, unsigned *seed)
 {
 	unsigned threads = state->block_dim.x;
 

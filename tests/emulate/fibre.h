@@ -1,8 +1,11 @@
-/* fibre.h -- the threads of one emulated block: run until all have ended, switching at barriers and shuffles. */
+/* fibre.h -- the threads of one emulated block: run until all have ended, switching at barriers and
+ * shuffles. */
 #ifndef TESTS_FIBRE_H
 #define TESTS_FIBRE_H
 
-struct emu_dim { unsigned x, y, z; };
+struct emu_dim {
+	unsigned x, y, z;
+};
 
 /* As in shim.h. */
 struct emu_state {
@@ -13,7 +16,8 @@ struct emu_state {
 
 unsigned emu_random(unsigned *state);
 /* Run entry(args) in state->block_dim.x threads. NULL, or what is wrong with the kernel. */
-const char *fibre_block(struct emu_state *state, void (*entry)(const void *), const void *args, unsigned *seed);
+const char *fibre_block(
+	struct emu_state *state, void (*entry)(const void *), const void *args, unsigned *seed);
 void fibre_close(void);
 
 #endif

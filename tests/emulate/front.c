@@ -88,7 +88,4 @@ void front_free(struct front *f)
 	free(f);
 }
 
-struct plan *front_plan(const struct front *f)
-{
-	return f->plan;
-}
+struct plan *front_plan(const struct front *f) { return f->plan; }

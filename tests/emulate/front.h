@@ -5,7 +5,8 @@
 #include "ir/plan.h"
 
 struct front;
-/* inputs: data is not looked at. Gives a front: front_free. NULL after an error, which is printed to standard error. */
+/* inputs: data is not looked at. Gives a front: front_free. NULL after an error, which is printed to
+ * standard error. */
 struct front *front_open(const char *text, const gx_array *inputs, int ninputs);
 void front_free(struct front *f);
 struct plan *front_plan(const struct front *f);

@@ -59,7 +59,8 @@ double get(const gx_array *a, size_t i)
 	const void *p = (const char *)a->data + i * gx_dtype_size(a->dtype);
 
 	switch (a->dtype) {
-	case GX_BOOL: case GX_UINT8: return *(const unsigned char *)p;
+	case GX_BOOL:
+	case GX_UINT8: return *(const unsigned char *)p;
 	case GX_INT8: return *(const signed char *)p;
 	case GX_INT16: return *(const short *)p;
 	case GX_UINT16: return *(const unsigned short *)p;
@@ -96,7 +97,8 @@ void set(gx_array *a, size_t i, double v)
 	void *p = (char *)a->data + i * gx_dtype_size(a->dtype);
 
 	switch (a->dtype) {
-	case GX_BOOL: case GX_UINT8: *(unsigned char *)p = (unsigned char)(int)v; return;
+	case GX_BOOL:
+	case GX_UINT8: *(unsigned char *)p = (unsigned char)(int)v; return;
 	case GX_INT8: *(signed char *)p = (signed char)v; return;
 	case GX_INT16: *(short *)p = (short)v; return;
 	case GX_UINT16: *(unsigned short *)p = (unsigned short)(int)v; return;
@@ -133,10 +135,14 @@ gx_array array_of(const char *name, gx_dtype t, int shift, int rank, const int64
 		a.shape[k] = shape[k];
 		a.stride[k] = stride;
 	}
-	a.data = (char *)keep(malloc((elements(&a) + (size_t)shift) * size + !elements(&a))) + (size_t)shift * size;
+	a.data =
+		(char *)keep(malloc((elements(&a) + (size_t)shift) * size + !elements(&a))) + (size_t)shift * size;
 	for (size_t i = 0; i < elements(&a); i++) {
 		noise = noise * 1664525u + 1013904223u;
-		set(&a, i, t == GX_BOOL ? noise >> 31 : (double)(noise >> 8) / (1 << 24) * 9 + (type_table[t].cls & (C_UINT | C_BOOL) ? 1 : -4));
+		set(&a, i,
+			t == GX_BOOL
+				? noise >> 31
+				: (double)(noise >> 8) / (1 << 24) * 9 + (type_table[t].cls & (C_UINT | C_BOOL) ? 1 : -4));
 		if (t == GX_FLOAT16 || t == GX_BFLOAT16)
 			set(&a, i, (double)(noise >> 28) - 7);
 	}
@@ -155,7 +161,8 @@ static gx_array output_make(const struct plan_output *o)
 	return a;
 }
 
-static void run_plan(const struct plan *p, gx_array *in, int nin, struct result *r, const char *find, const char *replace)
+static void run_plan(
+	const struct plan *p, gx_array *in, int nin, struct result *r, const char *find, const char *replace)
 {
 	void *input[MAX_IN], *output[MAX_OUT];
 	struct run_arrays arrays = {input, output};
@@ -192,7 +199,8 @@ int run(struct result *r, unsigned seed, const char *text, gx_array *in, int nin
 	return r->status == EMULATE_OK;
 }
 
-int run_edited(struct result *r, unsigned seed, const char *text, gx_array *in, int nin, const char *find, const char *replace)
+int run_edited(struct result *r, unsigned seed, const char *text, gx_array *in, int nin, const char *find,
+	const char *replace)
 {
 	struct front *f = front_open(text, in, nin);
 

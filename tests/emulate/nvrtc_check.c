@@ -1,6 +1,6 @@
-/* nvrtc_check.c -- compiles CUDA texts with NVRTC and says what it thinks of them: any log line is a failure.
- *	nvrtc_check [-ptx FILE] [-cubin FILE] ARCH FILE.cu ...      ARCH: sm_90, compute_90
- * Finds libnvrtc by its usual names; without one it says "skipped" and succeeds. */
+/* nvrtc_check.c -- compiles CUDA texts with NVRTC and says what it thinks of them: any log line is a
+ *failure. nvrtc_check [-ptx FILE] [-cubin FILE] ARCH FILE.cu ...      ARCH: sm_90, compute_90 Finds
+ *libnvrtc by its usual names; without one it says "skipped" and succeeds. */
 #include <dlfcn.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -20,7 +20,8 @@ static struct {
 
 static int open_library(void)
 {
-	static const char *const name[] = {"libnvrtc.so.13", "libnvrtc.so.12", "/usr/local/cuda/lib64/libnvrtc.so", "libnvrtc.so"};
+	static const char *const name[] = {
+		"libnvrtc.so.13", "libnvrtc.so.12", "/usr/local/cuda/lib64/libnvrtc.so", "libnvrtc.so"};
 	void *h = NULL;
 
 	for (size_t i = 0; i < sizeof name / sizeof *name && !h; i++)
@@ -49,7 +50,8 @@ static char *file_read(const char *path)
 
 	if (!f)
 		return NULL;
-	if (fseek(f, 0, SEEK_END) == 0 && (n = ftell(f)) >= 0 && fseek(f, 0, SEEK_SET) == 0 && (text = malloc((size_t)n + 1)))
+	if (fseek(f, 0, SEEK_END) == 0 && (n = ftell(f)) >= 0 && fseek(f, 0, SEEK_SET) == 0 &&
+		(text = malloc((size_t)n + 1)))
 		text[fread(text, 1, (size_t)n, f)] = 0;
 	fclose(f);
 	return text;

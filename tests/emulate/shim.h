@@ -1,6 +1,7 @@
-/* shim.h -- the part of CUDA C that our kernels use, for the host's C++ compiler: the emitted text is included after it.
- * One thread of a block runs at a time (emulate.c switches between them at barriers and shuffles), so shared memory is static
- * memory, atomics are plain, and where a thread is can live in one global structure. */
+/* shim.h -- the part of CUDA C that our kernels use, for the host's C++ compiler: the emitted text is
+ * included after it. One thread of a block runs at a time (emulate.c switches between them at barriers and
+ * shuffles), so shared memory is static memory, atomics are plain, and where a thread is can live in one
+ * global structure. */
 #ifndef TESTS_SHIM_H
 #define TESTS_SHIM_H
 
@@ -9,7 +10,9 @@
 
 #define GX_EMULATE 1
 
-struct emu_dim { unsigned x, y, z; };
+struct emu_dim {
+	unsigned x, y, z;
+};
 
 /* Shared with emulate.c: the layout must be the same there. */
 struct emu_state {
@@ -57,10 +60,30 @@ template <class T> static inline T emu_shuffle_down(unsigned mask, T value, unsi
 	return value;
 }
 
-template <class T> static inline T atomicAdd(T *p, T v) { T old = *p; *p = old + v; return old; }
-template <class T> static inline T atomicExch(T *p, T v) { T old = *p; *p = v; return old; }
-template <class T> static inline T atomicMin(T *p, T v) { T old = *p; *p = v < old ? v : old; return old; }
-template <class T> static inline T atomicCAS(T *p, T want, T v) { T old = *p; *p = old == want ? v : old; return old; }
+template <class T> static inline T atomicAdd(T *p, T v)
+{
+	T old = *p;
+	*p = old + v;
+	return old;
+}
+template <class T> static inline T atomicExch(T *p, T v)
+{
+	T old = *p;
+	*p = v;
+	return old;
+}
+template <class T> static inline T atomicMin(T *p, T v)
+{
+	T old = *p;
+	*p = v < old ? v : old;
+	return old;
+}
+template <class T> static inline T atomicCAS(T *p, T want, T v)
+{
+	T old = *p;
+	*p = old == want ? v : old;
+	return old;
+}
 
 template <class To, class From> static inline To emu_bits(From v)
 {
@@ -85,14 +108,36 @@ static inline long long __double_as_longlong(double v) { return emu_bits<long lo
 #define __powf powf
 
 /* Vector accesses must be aligned: the types say so, and the sanitizer looks. */
-struct alignas(8) emu_w2 { unsigned w[2]; };
-struct alignas(16) emu_w4 { unsigned w[4]; };
+struct alignas(8) emu_w2 {
+	unsigned w[2];
+};
+struct alignas(16) emu_w4 {
+	unsigned w[4];
+};
 static inline void load_w1(const void *p, unsigned *w) { w[0] = *(const unsigned *)p; }
-static inline void load_w2(const void *p, unsigned *w) { const emu_w2 v = *(const emu_w2 *)p; memcpy(w, v.w, 8); }
-static inline void load_w4(const void *p, unsigned *w) { const emu_w4 v = *(const emu_w4 *)p; memcpy(w, v.w, 16); }
+static inline void load_w2(const void *p, unsigned *w)
+{
+	const emu_w2 v = *(const emu_w2 *)p;
+	memcpy(w, v.w, 8);
+}
+static inline void load_w4(const void *p, unsigned *w)
+{
+	const emu_w4 v = *(const emu_w4 *)p;
+	memcpy(w, v.w, 16);
+}
 static inline void store_w1(void *p, const unsigned *w) { *(unsigned *)p = w[0]; }
-static inline void store_w2(void *p, const unsigned *w) { emu_w2 v; memcpy(v.w, w, 8); *(emu_w2 *)p = v; }
-static inline void store_w4(void *p, const unsigned *w) { emu_w4 v; memcpy(v.w, w, 16); *(emu_w4 *)p = v; }
+static inline void store_w2(void *p, const unsigned *w)
+{
+	emu_w2 v;
+	memcpy(v.w, w, 8);
+	*(emu_w2 *)p = v;
+}
+static inline void store_w4(void *p, const unsigned *w)
+{
+	emu_w4 v;
+	memcpy(v.w, w, 16);
+	*(emu_w4 *)p = v;
+}
 
 static inline float gx_bf16_to_f32(unsigned short a) { return __int_as_float((int)((unsigned)a << 16)); }
 
@@ -138,7 +183,7 @@ static inline unsigned short gx_f32_to_f16(float a)
 	if (x < 0x1p-14f)
 		return (unsigned short)(sign | (unsigned)rintf(x * 0x1p24f));
 	frexpf(x, &e);
-	unsigned m = (unsigned)rintf(ldexpf(x, 11 - e));   /* 1024..2048 */
+	unsigned m = (unsigned)rintf(ldexpf(x, 11 - e)); /* 1024..2048 */
 	return (unsigned short)(sign | (((unsigned)(e + 13) << 10) + m));
 }
 

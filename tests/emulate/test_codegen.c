@@ -1,4 +1,5 @@
-/* test_codegen.c -- maps, gathers and the texts themselves through the emulator, against plain loops written here. */
+/* test_codegen.c -- maps, gathers and the texts themselves through the emulator, against plain loops
+ * written here. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -16,7 +17,8 @@ static void test_elementwise(unsigned seed)
 
 	for (int s = 0; s < 6; s++)
 		for (int shift = 0; shift < 3; shift++) {
-			gx_array in[2] = {array_of("a", GX_FLOAT32, shift, 1, &size[s]), array_of("b", GX_FLOAT32, shift == 2, 1, &size[s])};
+			gx_array in[2] = {array_of("a", GX_FLOAT32, shift, 1, &size[s]),
+				array_of("b", GX_FLOAT32, shift == 2, 1, &size[s])};
 
 			if (run(&r, seed, "c = a*b + sin(a)", in, 2))
 				for (size_t i = 0; i < (size_t)size[s]; i++) {
@@ -46,7 +48,8 @@ static void test_types(unsigned seed)
 
 	for (int t = GX_INT8; t <= GX_FLOAT64; t++)
 		for (int shift = 0; shift < 2; shift++) {
-			gx_array in[2] = {array_of("a", (gx_dtype)t, shift, SHAPE(10007)), array_of("b", (gx_dtype)t, 0, SHAPE(10007))};
+			gx_array in[2] = {array_of("a", (gx_dtype)t, shift, SHAPE(10007)),
+				array_of("b", (gx_dtype)t, 0, SHAPE(10007))};
 
 			if (!run(&r, seed, "a * b + a", in, 2))
 				continue;
@@ -64,7 +67,7 @@ static void test_mixed(unsigned seed)
 		array_of("c", GX_FLOAT16, 1, SHAPE(3001)), array_of("m", GX_BOOL, 0, SHAPE(3001))};
 	struct result r;
 
-	((unsigned char *)in[3].data)[5] = 200;   /* any byte but 0 is true */
+	((unsigned char *)in[3].data)[5] = 200; /* any byte but 0 is true */
 	if (run(&r, seed, "x = a + b; y = m ? c : bf16(c) * 2; z = m; w = i8(b * 100)", in, 4))
 		for (size_t i = 0; i < 3001; i++) {
 			double b = trunc(get(&in[1], i) * 100);
@@ -78,11 +81,13 @@ static void test_mixed(unsigned seed)
 
 static void test_views(unsigned seed)
 {
-	gx_array in[3] = {array_of("a", GX_FLOAT32, 0, SHAPE(37, 53)), array_of("b", GX_FLOAT32, 0, SHAPE(53, 37)),
-		array_of("r", GX_FLOAT32, 0, SHAPE(53))};
+	gx_array in[3] = {array_of("a", GX_FLOAT32, 0, SHAPE(37, 53)),
+		array_of("b", GX_FLOAT32, 0, SHAPE(53, 37)), array_of("r", GX_FLOAT32, 0, SHAPE(53))};
 	struct result r;
 
-	if (run(&r, seed, "x = a + b.T; y = a[::2, ::-1] * 2; z = a * r + a[:, 0:1]; s = r[1:] - r[:-1]; u = a[5, 7] + r[-1]", in, 3)) {
+	if (run(&r, seed,
+			"x = a + b.T; y = a[::2, ::-1] * 2; z = a * r + a[:, 0:1]; s = r[1:] - r[:-1]; u = a[5, 7] + r[-1]",
+			in, 3)) {
 		for (size_t i = 0; i < 37; i++)
 			for (size_t j = 0; j < 53; j++) {
 				double a = get(&in[0], i * 53 + j);
@@ -100,11 +105,12 @@ static void test_views(unsigned seed)
 
 static void test_shapes(unsigned seed)
 {
-	gx_array in[3] = {array_of("a", GX_FLOAT64, 0, SHAPE(3, 4, 5)), array_of("b", GX_FLOAT64, 0, SHAPE(4, 1)),
-		array_of("c", GX_FLOAT64, 0, 0, NULL)};
+	gx_array in[3] = {array_of("a", GX_FLOAT64, 0, SHAPE(3, 4, 5)),
+		array_of("b", GX_FLOAT64, 0, SHAPE(4, 1)), array_of("c", GX_FLOAT64, 0, 0, NULL)};
 	struct result r;
 
-	if (run(&r, seed, "x = transpose(a, 2, 0, 1) + c; y = a + b; z = c * 2; i = arange(10) * 3 + 1", in, 3)) {
+	if (run(&r, seed, "x = transpose(a, 2, 0, 1) + c; y = a + b; z = c * 2; i = arange(10) * 3 + 1", in,
+			3)) {
 		for (size_t k = 0; k < 60; k++) {
 			size_t i = k / 20, j = k / 5 % 4, l = k % 5;
 
@@ -142,8 +148,10 @@ static void test_gather(unsigned seed)
 		set(&in[1], 2500, 1000);
 		set(&in[1], (size_t)(bad ? 1234 : 2600), -1001);
 		run(&r, seed, "x = a[i] * 2; s = sum(a[i])", in, 2);
-		check(r.status == EMULATE_CHECK && r.failure.position == (bad ? 1234 : 2500) && r.failure.value == (bad ? -1001 : 1000),
-			"bad index: status %d position %lld value %lld", r.status, (long long)r.failure.position, (long long)r.failure.value);
+		check(r.status == EMULATE_CHECK && r.failure.position == (bad ? 1234 : 2500) &&
+				r.failure.value == (bad ? -1001 : 1000),
+			"bad index: status %d position %lld value %lld", r.status, (long long)r.failure.position,
+			(long long)r.failure.value);
 	}
 }
 
@@ -174,10 +182,12 @@ static void test_many(unsigned seed)
 
 /* ---- texts ---- */
 
-/* The text must not know sizes: same text for other extents and strides; and it is generated in linear time. */
+/* The text must not know sizes: same text for other extents and strides; and it is generated in linear
+ * time. */
 static void test_texts(unsigned seed)
 {
-	gx_array a[1] = {array_of("a", GX_FLOAT32, 0, SHAPE(100, 20))}, b[1] = {array_of("a", GX_FLOAT32, 0, SHAPE(70, 90))};
+	gx_array a[1] = {array_of("a", GX_FLOAT32, 0, SHAPE(100, 20))},
+			 b[1] = {array_of("a", GX_FLOAT32, 0, SHAPE(70, 90))};
 	const char *program = "x = a[::3] * 2; y = sum(a, axis=1); z = a.T + 1";
 	struct front *f, *g;
 
@@ -190,7 +200,8 @@ static void test_texts(unsigned seed)
 
 		cuda_text_make(front_plan(f), &front_plan(f)->kernel[k], GX_MATH_STRICT, &t);
 		cuda_text_make(front_plan(g), &front_plan(g)->kernel[k], GX_MATH_STRICT, &u);
-		check(strcmp(t.text.text, u.text.text) == 0, "kernel %d of `%s` depends on the extents", k, program);
+		check(
+			strcmp(t.text.text, u.text.text) == 0, "kernel %d of `%s` depends on the extents", k, program);
 		cuda_text_free(&t);
 		cuda_text_free(&u);
 	}
@@ -211,20 +222,32 @@ static void test_long(unsigned seed)
 	struct step *step = calloc(20000, sizeof *step);
 	struct port port[2] = {{.buf = 0, .access = {.stride = {1}}}, {.buf = 1, .access = {.stride = {1}}}};
 	struct kbuf buf[2] = {{BUF_INPUT, 0, GX_FLOAT32, 0}, {BUF_OUTPUT, 0, GX_FLOAT32, 1}};
-	struct kernel k = {.rank = 1, .nkept = 1, .extent = {10}, .nmap = 10, .nreduce = 1, .body = {step, 20000}, .port = port, .nport = 2,
-		.buf = buf, .nbuf = 2, .title = "*/ \"evil\" \\ title /*"};
+	struct kernel k = {.rank = 1,
+		.nkept = 1,
+		.extent = {10},
+		.nmap = 10,
+		.nreduce = 1,
+		.body = {step, 20000},
+		.port = port,
+		.nport = 2,
+		.buf = buf,
+		.nbuf = 2,
+		.title = "*/ \"evil\" \\ title /*"};
 	struct plan p = {.kernel = &k, .nkernel = 1};
 	struct cuda_text t;
 	double start = seconds();
 
 	step[0] = (struct step){.kind = STEP_LOAD, .type = GX_FLOAT32};
 	for (unsigned i = 1; i < 19999; i++)
-		step[i] = (struct step){.kind = STEP_OP, .type = GX_FLOAT32, .op = OP_ADD, .nargs = 2, .arg = {i - 1, 0}};
-	step[19999] = (struct step){.kind = STEP_STORE, .type = GX_FLOAT32, .nargs = 1, .arg = {19998}, .port = 1};
+		step[i] =
+			(struct step){.kind = STEP_OP, .type = GX_FLOAT32, .op = OP_ADD, .nargs = 2, .arg = {i - 1, 0}};
+	step[19999] =
+		(struct step){.kind = STEP_STORE, .type = GX_FLOAT32, .nargs = 1, .arg = {19998}, .port = 1};
 	if (!collecting && !seed) {
 		check(cuda_text_make(&p, &k, GX_MATH_STRICT, &t) == 0, "20,000 steps");
 		check(t.text.len < 2000000 && seconds() - start < 2, "20,000 steps in linear time");
-		check(strstr(t.text.text, "*/") == t.text.text + strcspn(t.text.text, "\n") - 2, "the title stays inside its comment");
+		check(strstr(t.text.text, "*/") == t.text.text + strcspn(t.text.text, "\n") - 2,
+			"the title stays inside its comment");
 		cuda_text_free(&t);
 		check(cuda_text_limit(&k) == NULL, "20,000 steps are allowed");
 		k.body.n++;
@@ -234,5 +257,14 @@ static void test_long(unsigned seed)
 }
 
 test_function *const map_tests[] = {
-	test_elementwise, test_types, test_mixed, test_views, test_shapes, test_gather, test_many, test_texts, test_long, NULL,
+	test_elementwise,
+	test_types,
+	test_mixed,
+	test_views,
+	test_shapes,
+	test_gather,
+	test_many,
+	test_texts,
+	test_long,
+	NULL,
 };

@@ -1,4 +1,5 @@
-/* test_reduce.c -- reductions through the emulator: rows, columns, middles, splits, ties, NaN, moments, nothing at all. */
+/* test_reduce.c -- reductions through the emulator: rows, columns, middles, splits, ties, NaN, moments,
+ * nothing at all. */
 #include <math.h>
 #include <stdio.h>
 
@@ -22,7 +23,8 @@ static void test_sum(unsigned seed)
 
 static void test_rows(unsigned seed)
 {
-	static const int64_t shape[][2] = {{37, 1000}, {1000, 7}, {3, 50001}, {5, 1}, {1, 9}, {600, 64}, {2, 9000}};
+	static const int64_t shape[][2] = {
+		{37, 1000}, {1000, 7}, {3, 50001}, {5, 1}, {1, 9}, {600, 64}, {2, 9000}};
 	struct result r;
 
 	for (size_t s = 0; s < sizeof shape / sizeof *shape; s++)
@@ -42,7 +44,8 @@ static void test_rows(unsigned seed)
 
 static void test_columns(unsigned seed)
 {
-	static const int64_t shape[][2] = {{1000, 37}, {7, 1000}, {50001, 3}, {1, 5}, {9, 1}, {64, 600}, {20000, 40}};
+	static const int64_t shape[][2] = {
+		{1000, 37}, {7, 1000}, {50001, 3}, {1, 5}, {9, 1}, {64, 600}, {20000, 40}};
 	struct result r;
 
 	for (size_t s = 0; s < sizeof shape / sizeof *shape; s++) {
@@ -68,7 +71,9 @@ static void test_axes(unsigned seed)
 	gx_array in[1] = {array_of("a", GX_INT32, 0, SHAPE(7, 300, 5))};
 	struct result r;
 
-	if (run(&r, seed, "x = sum(a, axis=1); y = sum(a, axis=(0, 2)); z = sum(a.T, axis=0); w = prod(a[:, ::100, 0] + 1, axis=-1)", in, 1)) {
+	if (run(&r, seed,
+			"x = sum(a, axis=1); y = sum(a, axis=(0, 2)); z = sum(a.T, axis=0); w = prod(a[:, ::100, 0] + 1, axis=-1)",
+			in, 1)) {
 		for (size_t i = 0; i < 7; i++)
 			for (size_t k = 0; k < 5; k++)
 				expect(&r, 0, i * 5 + k, reference_sum(in, i * 1500 + k, 300, 5), 0);
@@ -93,13 +98,15 @@ static void test_axes(unsigned seed)
 
 static void test_argmax(unsigned seed)
 {
-	gx_array in[2] = {array_of("a", GX_INT16, 0, SHAPE(30011)), array_of("b", GX_FLOAT32, 0, SHAPE(60, 500))};
+	gx_array in[2] = {
+		array_of("a", GX_INT16, 0, SHAPE(30011)), array_of("b", GX_FLOAT32, 0, SHAPE(60, 500))};
 	struct result r;
 	size_t first = 0, low = 0;
 
 	set(&in[1], 3 * 500 + 100, NAN);
 	set(&in[1], 3 * 500 + 400, NAN);
-	if (run(&r, seed, "p = argmax(a); q = argmin(a); u = argmax(b, axis=1); v = argmin(b, axis=0)", in, 2)) {
+	if (run(&r, seed, "p = argmax(a); q = argmin(a); u = argmax(b, axis=1); v = argmin(b, axis=0)", in,
+			2)) {
 		for (size_t i = 0; i < 30011; i++) {
 			first = get(&in[0], i) > get(&in[0], first) ? i : first;
 			low = get(&in[0], i) < get(&in[0], low) ? i : low;
@@ -137,12 +144,14 @@ static double reference_var(const gx_array *a, size_t first, size_t n, size_t st
 
 static void test_moments(unsigned seed)
 {
-	gx_array in[2] = {array_of("a", GX_FLOAT32, 0, SHAPE(50021)), array_of("b", GX_FLOAT64, 0, SHAPE(90, 211))};
+	gx_array in[2] = {
+		array_of("a", GX_FLOAT32, 0, SHAPE(50021)), array_of("b", GX_FLOAT64, 0, SHAPE(90, 211))};
 	struct result r;
 
 	for (size_t i = 0; i < 90 * 211; i++)
 		set(&in[1], i, get(&in[1], i) + 1e8);
-	if (run(&r, seed, "v = var(a); m = mean(a); lo = min(a); s = std(b, axis=1); t = var(b, axis=0)", in, 2)) {
+	if (run(&r, seed, "v = var(a); m = mean(a); lo = min(a); s = std(b, axis=1); t = var(b, axis=0)", in,
+			2)) {
 		expect(&r, 0, 0, reference_var(&in[0], 0, 50021, 1), 1e-6);
 		expect(&r, 1, 0, reference_sum(&in[0], 0, 50021, 1) / 50021, 1e-6);
 		for (size_t i = 0; i < 90; i++)
@@ -162,8 +171,10 @@ static void test_kinds(unsigned seed)
 	set(&in[0], 5 * 3000 + 77, NAN);
 	for (size_t i = 0; i < 3000; i++)
 		set(&in[0], 7 * 3000 + i, i % 2 ? 0.0 : -0.0);
-	if (run(&r, seed, "x = max(a, axis=1); y = nansum(a, axis=1); z = min(a, axis=1); c = count(m); t = sum(u); k = max(u); "
-		"e = any(m); f = all(m)", in, 3)) {
+	if (run(&r, seed,
+			"x = max(a, axis=1); y = nansum(a, axis=1); z = min(a, axis=1); c = count(m); t = sum(u); k = max(u); "
+			"e = any(m); f = all(m)",
+			in, 3)) {
 		for (size_t i = 0; i < 20; i++) {
 			double hi = -INFINITY, s = 0;
 
@@ -195,7 +206,9 @@ static void test_empty(unsigned seed)
 	gx_array in[2] = {array_of("a", GX_FLOAT32, 0, SHAPE(0, 5)), array_of("b", GX_FLOAT32, 0, SHAPE(6))};
 	struct result r;
 
-	if (run(&r, seed, "x = a + 1; s = sum(a); t = sum(a, axis=0) + 1; u = prod(b[3:3]); v = sum(a, axis=1); w = mean(a, axis=0)", in, 2)) {
+	if (run(&r, seed,
+			"x = a + 1; s = sum(a); t = sum(a, axis=0) + 1; u = prod(b[3:3]); v = sum(a, axis=1); w = mean(a, axis=0)",
+			in, 2)) {
 		check(elements(&r.out[0]) == 0 && elements(&r.out[4]) == 0, "empty results are empty");
 		expect(&r, 1, 0, 0, 0);
 		for (size_t i = 0; i < 5; i++) {
@@ -211,8 +224,10 @@ static void test_chain(unsigned seed)
 	gx_array in[2] = {array_of("a", GX_FLOAT64, 0, SHAPE(50, 333)), gx_real("k", 2.5)};
 	struct result r;
 
-	if (run(&r, seed, "_m = max(a, axis=1, keepdims=true); _e = exp(a - _m); p = _e / sum(_e, axis=1, keepdims=true); q = a * k; "
-		"w = sum(where(a > k, a, 0)); b = mean(a) + k", in, 2)) {
+	if (run(&r, seed,
+			"_m = max(a, axis=1, keepdims=true); _e = exp(a - _m); p = _e / sum(_e, axis=1, keepdims=true); q = a * k; "
+			"w = sum(where(a > k, a, 0)); b = mean(a) + k",
+			in, 2)) {
 		double w = 0;
 
 		for (size_t i = 0; i < 50; i++) {
@@ -236,5 +251,14 @@ static void test_chain(unsigned seed)
 }
 
 test_function *const reduce_tests[] = {
-	test_sum, test_rows, test_columns, test_axes, test_argmax, test_moments, test_kinds, test_empty, test_chain, NULL,
+	test_sum,
+	test_rows,
+	test_columns,
+	test_axes,
+	test_argmax,
+	test_moments,
+	test_kinds,
+	test_empty,
+	test_chain,
+	NULL,
 };
