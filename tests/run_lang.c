@@ -252,7 +252,9 @@ static int run_file(gx_context *ctx, const char *path, const char *engine, char 
 
 	why[0] = 0;
 	if (case_read(path, &j.c, why, size) == 0) {
-		if (j.c.engines && !strstr(j.c.engines, engine))
+		if (!j.c.status == !j.c.nout)
+			say(&j, "a case expects results or an error");
+		else if (j.c.engines && !strstr(j.c.engines, engine))
 			result = -1;
 		else
 			result = run_case(&j) == 0;

@@ -4,7 +4,7 @@
 
 #include "tests/api/api.h"
 
-enum { THREADS = 8, ROUNDS = 40, N = 3000 };
+enum { THREADS = 8, ROUNDS = 12, N = 100000 };
 
 static gx_context *ctx;
 static gx_formula *shared_formula;
@@ -15,7 +15,7 @@ static int own_program(int number, const float *x, float *y)
 	char text[60];
 	gx_array in = gx_host("x", GX_FLOAT32, SHAPE(N), (void *)x), out = gx_host("y", GX_FLOAT32, SHAPE(N), y);
 
-	snprintf(text, sizeof text, "y = x * %d + sum(x > %d)", number + 2, number);
+	snprintf(text, sizeof text, "y = x * %d + sum(f32(x > %d))", number + 2, number);
 	if (gx_eval(ctx, text, &in, 1, &out, 1, NULL))
 		return -1;
 	return y[10] == x[10] * (float)(number + 2) + (float)(N - number - 1) ? 0 : -1;
