@@ -37,6 +37,16 @@ static char message[400];
 
 const char *emulate_error(void) { return message; }
 
+/* A test program without memory has nothing more to say. */
+static void *grow(void *p, size_t n)
+{
+	void *q = realloc(p, n);
+
+	if (!q)
+		abort();
+	return q;
+}
+
 static int broken(const char *fmt, ...)
 {
 	va_list ap;
@@ -112,8 +122,8 @@ static void unit_add(struct unit *u, const struct cuda_text *t, const char *name
 	text_save(t, name);
 	if (u->n == u->cap) {
 		u->cap = u->cap ? 2 * u->cap : 16;
-		u->name = realloc(u->name, (size_t)u->cap * sizeof *u->name);
-		u->barriers = realloc(u->barriers, (size_t)u->cap);
+		u->name = grow(u->name, (size_t)u->cap * sizeof *u->name);
+		u->barriers = grow(u->barriers, (size_t)u->cap);
 	}
 	buf_fmt(&u->text,
 		"#define gx_kernel gx_kernel_%d\nnamespace k%d {\n#line 1 \"kernel %s\"\n%s\n}\n#undef gx_kernel\n",
@@ -173,7 +183,7 @@ static int unit_load(const struct unit *u, const char *path)
 
 	if (!h)
 		return broken("%s", dlerror());
-	library = realloc(library, (size_t)(nlibrary + 1) * sizeof *library);
+	library = grow(library, (size_t)(nlibrary + 1) * sizeof *library);
 	library[nlibrary++] = h;
 	for (int i = 0; i < u->n; i++) {
 		struct loaded *l;
@@ -181,7 +191,7 @@ static int unit_load(const struct unit *u, const char *path)
 
 		if (nloaded == loaded_cap) {
 			loaded_cap = loaded_cap ? 2 * loaded_cap : 64;
-			loaded = realloc(loaded, (size_t)loaded_cap * sizeof *loaded);
+			loaded = grow(loaded, (size_t)loaded_cap * sizeof *loaded);
 		}
 		l = &loaded[nloaded++];
 		memcpy(l->name, u->name[i], 33);
@@ -333,6 +343,7 @@ static int run_grid(struct run *r, const struct loaded *l, const struct launch *
 	for (unsigned i = 0; i < at->grid[0]; i++) {
 		unsigned j = emu_random(&r->seed) % (i + 1);
 
+		order[i] = i;
 		order[i] = order[j];
 		order[j] = i;
 	}

@@ -155,6 +155,7 @@ static void shuffled(unsigned *order, unsigned n, unsigned *seed)
 	for (unsigned i = 0; i < n; i++) {
 		unsigned j = emu_random(seed) % (i + 1);
 
+		order[i] = i;
 		order[i] = order[j];
 		order[j] = i;
 	}
