@@ -10,12 +10,12 @@ CASE_C   = tests/lang_case.c tests/lang_values.c
 T       ?= *
 GOLDENS  = $(sort $(wildcard tests/golden/$(T).gx))
 
-# $(call log,NAME,COMMAND): run, keep the log, show what is not ok, end with the count line and the status.
+# $(call log,NAME,COMMAND): run, keep the log, show what is not ok, end log and output with the sum of the count lines.
 log = @mkdir -p $(B)/log; rc=0; { $(2); } >$(B)/log/$(1).log 2>&1 || rc=1; \
 	grep -v '^ok \|[0-9] passed, [0-9]* failed' $(B)/log/$(1).log | head -200; \
 	awk '/^[0-9]+ passed, [0-9]+ failed, [0-9]+ skipped$$/ {p += $$1; f += $$3; s += $$5} \
-	END {printf "%d passed, %d failed, %d skipped\n", p, f + ('$$rc' && !f), s}' $(B)/log/$(1).log | tee $(B)/log/$(1).count; \
-	echo "    ($(1); all of it: $(B)/log/$(1).log)"; exit $$rc
+	END {printf "%d passed, %d failed, %d skipped\n", p, f + ('$$rc' && !f), s}' $(B)/log/$(1).log >$(B)/log/$(1).sum; \
+	cat $(B)/log/$(1).sum >>$(B)/log/$(1).log; echo "$(1): `cat $(B)/log/$(1).sum` ($(B)/log/$(1).log)"; rm $(B)/log/$(1).sum; exit $$rc
 # $(call each,PROGRAMS): one after the other, going on after a failure; the status is that of all.
 each = all=0; for p in $(1); do $(2) $$p || { echo "FAIL (status $$?) $${p%% *}"; all=1; }; done; [ $$all = 0 ]
 
@@ -33,9 +33,19 @@ $(B)/tests/run_lang: $(RUN_LANG_C) tests/lang.h $(B)/libgpuexpr.a
 	@mkdir -p $(@D)
 	$(Q)$(TEST_C) -rdynamic -o $@ $(RUN_LANG_C) $(B)/libgpuexpr.a $(LIBS)
 
-test-lang: $(B)/tests/run_lang
-	$(call log,lang,$(B)/tests/run_lang --engine=cpu $(CASES))
+$(B)/tests/run_lang_san: $(RUN_LANG_C) tests/lang.h $(FAULT_O) $(SHARED_O)
+	@mkdir -p $(@D)
+	$(Q)$(TEST_C) $(SANITIZE) -DGX_FAULTS -rdynamic -o $@ $(RUN_LANG_C) $(FAULT_O) $(SHARED_O) $(LIBS)
 
+# The CPU engine as it is shipped and under sanitizers; the emulator under sanitizers (so are its kernels), half of the cases on each
+# of two processors.
+EVEN = $(shell i=0; for c in $(CASES); do i=$$((1 - i)); [ $$i = 0 ] && echo $$c; done)
+test-lang: $(B)/tests/run_lang $(B)/tests/run_lang_san
+	$(call log,lang,r=0; $(B)/tests/run_lang $(CASES) || r=1; $(B)/tests/run_lang_san $(CASES) || r=1; \
+		$(B)/tests/run_lang_san --engine=emulator $(EVEN) & \
+		$(B)/tests/run_lang_san --engine=emulator $(filter-out $(EVEN),$(CASES)) || r=1; wait $$! && [ $$r = 0 ])
+
+# The emulator alone, without sanitizers: quick while kernels are being written.
 test-lang-emulator: $(B)/tests/run_lang
 	$(call log,lang-emulator,$(B)/tests/run_lang --engine=emulator $(CASES))
 
