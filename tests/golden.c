@@ -1,6 +1,7 @@
-/* golden.c -- the text of each stage for a dozen programs: golden [--bless] NAME.gx... compares IR, plan and CUDA C with NAME.ir,
- * NAME.plan and NAME.cu beside it, or writes those files anew, and gives the CUDA C to NVRTC where that is found. The programs
- * are in the form of language cases (tests/lang.h); their values do not count. */
+/* golden.c -- the text of each stage for a dozen programs: golden [--bless] NAME.gx... compares IR, plan and
+ * CUDA C with NAME.ir, NAME.plan and NAME.cu beside it, or writes those files anew, and gives the CUDA C to
+ * NVRTC where that is found. The programs are in the form of language cases (tests/lang.h); their values do
+ * not count. */
 #include <stdlib.h>
 
 #include "tests/lang.h"
@@ -57,8 +58,8 @@ static void compare(const char *path, const char *got)
 		g += strcspn(g, "\n") + (g[strcspn(g, "\n")] != 0);
 		line++;
 	}
-	check(!strcmp(want, got), "%s:%d\n  wanted: %.*s\n  found:  %.*s\n  (make bless T=name accepts)", path, line, (int)strcspn(w, "\n"), w,
-		(int)strcspn(g, "\n"), g);
+	check(!strcmp(want, got), "%s:%d\n  wanted: %.*s\n  found:  %.*s\n  (make bless T=name accepts)", path,
+		line, (int)strcspn(w, "\n"), w, (int)strcspn(g, "\n"), g);
 	free(want);
 }
 
@@ -112,7 +113,8 @@ static void nvrtc(const char *path, const struct lang_case *c)
 			printf("skip %s for %s: %s\n", path, archs[i], err.message);
 			skipped++;
 		} else {
-			check(s == GX_OK && strstr(text, ".entry gx_kernel"), "%s for %s: %s", path, archs[i], s ? err.text : "no entry in the PTX");
+			check(s == GX_OK && strstr(text, ".entry gx_kernel"), "%s for %s: %s", path, archs[i],
+				s ? err.text : "no entry in the PTX");
 		}
 		free(text);
 		gx_program_free(p);

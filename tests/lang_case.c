@@ -104,7 +104,8 @@ static int lay_out(struct case_array *x)
 		first -= x->a.stride[k] * (x->a.shape[k] - 1);
 	x->a.data = x->base + (size_t)first * size;
 	for (int64_t i = 0; i < x->count; i++)
-		memcpy((unsigned char *)x->a.data + place_of(&x->a, i) * (int64_t)size, x->values + (size_t)i * size, size);
+		memcpy((unsigned char *)x->a.data + place_of(&x->a, i) * (int64_t)size, x->values + (size_t)i * size,
+			size);
 	return 0;
 }
 
@@ -136,7 +137,8 @@ static int fill(struct case_array *x, char *s, char *why, size_t size)
 	int64_t i = 0;
 	char *w = word(&s);
 
-	if (w && isalpha((unsigned char)w[0]) && strcmp(w, "nan") && strcmp(w, "inf") && strcmp(w, "true") && strcmp(w, "false")) {
+	if (w && isalpha((unsigned char)w[0]) && strcmp(w, "nan") && strcmp(w, "inf") && strcmp(w, "true") &&
+		strcmp(w, "false")) {
 		char *m = word(&s);
 
 		return generate(x, w, m ? atof(m) : 1) ? complain(why, size, "unknown generator `%s`", w) : 0;
@@ -145,7 +147,8 @@ static int fill(struct case_array *x, char *s, char *why, size_t size)
 		if (i >= x->count || value_read(x->a.dtype, w, x->values + (size_t)i * bytes))
 			return complain(why, size, "bad value `%s` (number %lld) for `%s`", w, (long long)i, x->a.name);
 	if (i != x->count)
-		return complain(why, size, "%lld values for `%s`, which has %lld elements", (long long)i, x->a.name, (long long)x->count);
+		return complain(why, size, "%lld values for `%s`, which has %lld elements", (long long)i, x->a.name,
+			(long long)x->count);
 	return 0;
 }
 
@@ -238,8 +241,8 @@ static int directive(struct lang_case *c, char *line, char *why, size_t size)
 
 	if (!key)
 		return 0;
-	if (number(key, "ulp", s, &c->ulp) || number(key, "kernels", s, &c->kernels) || number(key, "reads", s, &c->reads) ||
-		number(key, "writes", s, &c->writes))
+	if (number(key, "ulp", s, &c->ulp) || number(key, "kernels", s, &c->kernels) ||
+		number(key, "reads", s, &c->reads) || number(key, "writes", s, &c->writes))
 		return 0;
 	if (!strcmp(key, "error"))
 		return expect_error(c, s) ? complain(why, size, "error needs STATUS LINE:COLUMN: regex") : 0;
@@ -258,10 +261,11 @@ static int directive(struct lang_case *c, char *line, char *why, size_t size)
 	if (!strcmp(key, "out")) {
 		next = word(&s);
 		if (next && !strcmp(next, ":"))
-			return array_line(c, 1, next + 1, s, why, size);   /* next + 1: "" */
+			return array_line(c, 1, next + 1, s, why, size); /* next + 1: "" */
 		key = next;
 		next = word(&s);
-		return next && !strcmp(next, ":") ? array_line(c, 1, key, s, why, size) : complain(why, size, "bad `out` line");
+		return next && !strcmp(next, ":") ? array_line(c, 1, key, s, why, size)
+										  : complain(why, size, "bad `out` line");
 	}
 	next = word(&s);
 	if (next && !strcmp(key, "in")) {
@@ -340,7 +344,8 @@ int case_compare(const struct case_array *want, const void *got, int64_t ulp, ch
 			continue;
 		value_text(t, want->values + (size_t)i * bytes, a);
 		value_text(t, g + (size_t)i * bytes, b);
-		return complain(why, size, "`%s` element %lld: wanted %s, found %s", want->a.name, (long long)i, a, b);
+		return complain(why, size, "`%s` element %lld: wanted %s, found %s", want->a.name, (long long)i, a,
+			b);
 	}
 	return 0;
 }
@@ -360,8 +365,10 @@ int text_matches(const char *regex, const char *text)
 static const char *status_name(gx_status s)
 {
 	switch ((int)s) {
-#define X(name, value, text) case value: return #name;
-	GX_STATUS_MAP(X)
+#define X(name, value, text) \
+	case value: \
+		return #name;
+		GX_STATUS_MAP(X)
 #undef X
 	default:
 		return "?";

@@ -1,6 +1,7 @@
-/* lang_emulate.c -- language cases through the emulator: program to plan to CUDA C, compiled by the host's C++ compiler. The kernels of
- * UNIT cases are compiled together, because starting the compiler costs more than compiling one of them. Errors that are found before
- * any kernel exists are the business of the other engines and are not counted here. */
+/* lang_emulate.c -- language cases through the emulator: program to plan to CUDA C, compiled by the host's
+ * C++ compiler. The kernels of UNIT cases are compiled together, because starting the compiler costs more
+ * than compiling one of them. Errors that are found before any kernel exists are the business of the other
+ * engines and are not counted here. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,7 +10,7 @@
 #include "tests/emulate/front.h"
 #include "tests/lang.h"
 
-enum { UNIT = 40, ORDERS = 2 };   /* cases in a compile; orders of blocks and warps that each case runs in */
+enum { UNIT = 40, ORDERS = 2 }; /* cases in a compile; orders of blocks and warps that each case runs in */
 
 struct emulated {
 	const char *path;
@@ -56,7 +57,8 @@ static int judge(struct emulated *e, const struct plan *p, void **out, int rc)
 		return -1;
 	}
 	if ((rc == EMULATE_CHECK) != (e->c.status != NULL)) {
-		snprintf(e->why, sizeof e->why, rc == EMULATE_CHECK ? "an index is out of range" : "an index error was expected");
+		snprintf(e->why, sizeof e->why,
+			rc == EMULATE_CHECK ? "an index is out of range" : "an index error was expected");
 		return -1;
 	}
 	if (!e->c.status && p->noutput != e->c.nout) {
@@ -115,7 +117,7 @@ static void run_unit(char *const *path, int n, int *passed, int *failed, int *sk
 		if (e[i].front)
 			plan[nplan++] = front_plan(e[i].front);
 	}
-	emulate_prepare(plan, nplan, GX_MATH_STRICT);   /* what it could not compile shows when it is run */
+	emulate_prepare(plan, nplan, GX_MATH_STRICT); /* what it could not compile shows when it is run */
 	for (int i = 0; i < n; i++) {
 		int ok = opened[i] && (!e[i].front || run_case(&e[i]) == 0);
 

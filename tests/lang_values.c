@@ -1,5 +1,5 @@
-/* lang_values.c -- elements of every type from text and from numbers, and how far two of them are apart. Written without the library, so
- * that a wrong conversion there shows here. */
+/* lang_values.c -- elements of every type from text and from numbers, and how far two of them are apart.
+ * Written without the library, so that a wrong conversion there shows here. */
 #include <errno.h>
 #include <math.h>
 #include <stdio.h>
@@ -73,7 +73,7 @@ void value_make(gx_dtype t, double v, void *dst)
 	} else {
 		if (t == GX_BOOL)
 			i = v != 0;
-		memcpy(dst, &i, gx_dtype_size(t));   /* little-endian, as everything here */
+		memcpy(dst, &i, gx_dtype_size(t)); /* little-endian, as everything here */
 	}
 }
 

@@ -1,13 +1,14 @@
-/* run_lang.c -- runs language cases (tests/lang/NAME.gx) on an engine: run_lang [--engine=cpu|emulator|cuda] [-v] files...
- * cpu and cuda go through the public API, each case three ways: compile and run; gx_eval, which must give the same bits; and on a
- * GPU with arrays that are there already. The emulator runs the emitted CUDA C on this machine (lang_emulate.c). */
+/* run_lang.c -- runs language cases (tests/lang/NAME.gx) on an engine: run_lang [--engine=cpu|emulator|cuda]
+ * [-v] files... cpu and cuda go through the public API, each case three ways: compile and run; gx_eval, which
+ * must give the same bits; and on a GPU with arrays that are there already. The emulator runs the emitted
+ * CUDA C on this machine (lang_emulate.c). */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "tests/lang.h"
 
-enum { GUARD = 64 };   /* bytes behind each result that must stay as they are */
+enum { GUARD = 64 }; /* bytes behind each result that must stay as they are */
 
 struct job {
 	gx_context *ctx;
@@ -46,15 +47,19 @@ static int describe(struct job *j, gx_array *out)
 			return say(j, "too few results");
 		if (strcmp(out[i].name, w->name) != 0 || out[i].dtype != w->dtype || out[i].rank != w->rank ||
 			memcmp(out[i].shape, w->shape, sizeof(int64_t) * (size_t)w->rank) != 0) {
-			int n = snprintf(j->why, j->size, "result %d is %s : %s[", i, out[i].name, gx_dtype_name(out[i].dtype));
+			int n = snprintf(j->why, j->size, "result %d is %s : %s[", i, out[i].name,
+				gx_dtype_name(out[i].dtype));
 
 			for (int k = 0; k < out[i].rank; k++)
-				n += snprintf(j->why + n, j->size - (size_t)n, "%s%lld", k ? "," : "", (long long)out[i].shape[k]);
+				n += snprintf(j->why + n, j->size - (size_t)n, "%s%lld", k ? "," : "",
+					(long long)out[i].shape[k]);
 			snprintf(j->why + n, j->size - (size_t)n, "]");
 			return -1;
 		}
 	}
-	return gx_program_output(j->program, c->nout, &out[c->nout]) == 0 ? say(j, "more results than the case lists") : 0;
+	return gx_program_output(j->program, c->nout, &out[c->nout]) == 0
+		? say(j, "more results than the case lists")
+		: 0;
 }
 
 static int costs(struct job *j)
@@ -65,9 +70,11 @@ static int costs(struct job *j)
 	if (j->c.kernels >= 0 && cost.kernels != j->c.kernels)
 		snprintf(j->why, j->size, "wanted %lld kernels, found %d", (long long)j->c.kernels, cost.kernels);
 	else if (j->c.reads >= 0 && cost.bytes_read != j->c.reads)
-		snprintf(j->why, j->size, "wanted %lld bytes read, found %lld", (long long)j->c.reads, (long long)cost.bytes_read);
+		snprintf(j->why, j->size, "wanted %lld bytes read, found %lld", (long long)j->c.reads,
+			(long long)cost.bytes_read);
 	else if (j->c.writes >= 0 && cost.bytes_written != j->c.writes)
-		snprintf(j->why, j->size, "wanted %lld bytes written, found %lld", (long long)j->c.writes, (long long)cost.bytes_written);
+		snprintf(j->why, j->size, "wanted %lld bytes written, found %lld", (long long)j->c.writes,
+			(long long)cost.bytes_written);
 	else
 		return 0;
 	return -1;
@@ -137,7 +144,9 @@ static int again(struct job *j, const gx_array *out)
 	if (gx_eval(j->ctx, j->c.program, in, j->c.nin, e, j->c.nout, &j->err))
 		return say(j, j->err.text);
 	for (int i = 0; i < j->c.nout; i++) {
-		if (!bad && (bytes_of(&e[i]) != bytes_of(&out[i]) || (bytes_of(&e[i]) && memcmp(e[i].data, out[i].data, bytes_of(&e[i])) != 0)))
+		if (!bad &&
+			(bytes_of(&e[i]) != bytes_of(&out[i]) ||
+				(bytes_of(&e[i]) && memcmp(e[i].data, out[i].data, bytes_of(&e[i])) != 0)))
 			bad = say(j, "gx_eval gives other bits than gx_run");
 		gx_free(j->ctx, GX_PLACE_HOST, e[i].data);
 	}
@@ -151,7 +160,8 @@ static int upload_all(struct job *j, gx_array *in, gx_array *out, void **memory)
 
 		if (!x->base)
 			continue;
-		if (gx_alloc(j->ctx, x->bytes, &memory[i], &j->err) || gx_upload(j->ctx, memory[i], x->base, x->bytes, &j->err))
+		if (gx_alloc(j->ctx, x->bytes, &memory[i], &j->err) ||
+			gx_upload(j->ctx, memory[i], x->base, x->bytes, &j->err))
 			return -1;
 		in[i].place = GX_PLACE_DEVICE;
 		in[i].data = (char *)memory[i] + ((char *)x->a.data - (char *)x->base);
@@ -206,7 +216,7 @@ static int run_program(struct job *j)
 
 	memset(out, 0, sizeof out);
 	input_arrays(j, in);
-	if (j->c.status) {   /* only the run can still fail */
+	if (j->c.status) { /* only the run can still fail */
 		while (bad < CASE_ARRAYS && gx_program_output(j->program, bad, &out[bad]) == 0)
 			bad++;
 		j->c.nout = bad;
@@ -222,7 +232,8 @@ static int run_program(struct job *j)
 	else if (j->c.status)
 		bad = say(j, "an error was expected");
 	else
-		bad = compare_all(j, out) || guards(j, out) || again(j, out) || (gx_context_device(j->ctx) >= 0 && on_device(j, out));
+		bad = compare_all(j, out) || guards(j, out) || again(j, out) ||
+			(gx_context_device(j->ctx) >= 0 && on_device(j, out));
 	if (j->c.status && !bad)
 		bad = untouched(j, out);
 	for (int i = 0; i < j->c.nout; i++)

@@ -33,6 +33,9 @@ static inline gx_formula *formula(const char *text)
 	return f;
 }
 
-#define SHAPE(...) (int)(sizeof((int64_t[]){__VA_ARGS__}) / sizeof(int64_t)), (int64_t[]){__VA_ARGS__}
+/* clang-format off */
+#define SHAPE(...) \
+	(int)(sizeof((int64_t[]){__VA_ARGS__}) / sizeof(int64_t)), (int64_t[]){__VA_ARGS__}
+/* clang-format on */
 
 #endif

@@ -1,17 +1,19 @@
-/* errors.c -- each status can be reached, says what is wrong, leaves pointers NULL, and the next call works as if nothing had been. */
+/* errors.c -- each status can be reached, says what is wrong, leaves pointers NULL, and the next call works
+ * as if nothing had been. */
 #include "tests/api/api.h"
 
 static gx_context *ctx;
 
-static void evaluated(gx_status want, const char *text, const gx_array *in, int nin, gx_array *out, int nout, const char *part)
+static void evaluated(gx_status want, const char *text, const gx_array *in, int nin, gx_array *out, int nout,
+	const char *part)
 {
 	gx_error err;
 	gx_status s;
 
 	memset(&err, 0x55, sizeof err);
 	s = gx_eval(ctx, text, in, nin, out, nout, &err);
-	check(s == want && err.status == want && strstr(err.text, part) && strlen(err.message) > 5, "[%s]: status %d, text: %.300s", text, (int)s,
-		err.text);
+	check(s == want && err.status == want && strstr(err.text, part) && strlen(err.message) > 5,
+		"[%s]: status %d, text: %.300s", text, (int)s, err.text);
 	check(gx_eval(ctx, text, in, nin, out, nout, NULL) == want, "[%s] without an error object", text);
 }
 
@@ -96,21 +98,26 @@ static void test_run(void)
 {
 	gx_formula *f = formula("y = a * k");
 	float a[4] = {1, 2, 3, 4}, y[4];
-	gx_array in[] = {gx_host("a", GX_FLOAT32, SHAPE(2), a), gx_integer("k", 3)}, out = gx_host("y", GX_FLOAT32, SHAPE(2), y);
+	gx_array in[] = {gx_host("a", GX_FLOAT32, SHAPE(2), a), gx_integer("k", 3)},
+			 out = gx_host("y", GX_FLOAT32, SHAPE(2), y);
 	gx_program *p;
 	gx_error err;
 
 	check(gx_compile(ctx, f, in, 1, &p, &err) == GX_NAME && !p, "a missing input: %s", err.text);
 	if (!check(gx_compile(ctx, f, in, 2, &p, &err) == GX_OK, "%s", err.text))
 		return;
-	check(gx_run(ctx, p, in, 1, &out, 1, NULL, &err) == GX_ARG && strstr(err.text, "`k` is missing"), "missing: %s", err.text);
+	check(gx_run(ctx, p, in, 1, &out, 1, NULL, &err) == GX_ARG && strstr(err.text, "`k` is missing"),
+		"missing: %s", err.text);
 	in[1].integer = 4;
-	check(gx_run(ctx, p, in, 2, &out, 1, NULL, &err) == GX_ARG && strstr(err.text, "another value"), "scalar: %s", err.text);
+	check(gx_run(ctx, p, in, 2, &out, 1, NULL, &err) == GX_ARG && strstr(err.text, "another value"),
+		"scalar: %s", err.text);
 	in[1].integer = 3;
 	in[0].stride[0] = 2;
-	check(gx_run(ctx, p, in, 2, &out, 1, NULL, &err) == GX_ARG && strstr(err.text, "stride 1 on axis 0"), "stride: %s", err.text);
+	check(gx_run(ctx, p, in, 2, &out, 1, NULL, &err) == GX_ARG && strstr(err.text, "stride 1 on axis 0"),
+		"stride: %s", err.text);
 	in[0] = gx_host("a", GX_FLOAT32, SHAPE(4), a);
-	check(gx_run(ctx, p, in, 2, &out, 1, NULL, &err) == GX_ARG && strstr(err.text, "(4,)"), "shape: %s", err.text);
+	check(gx_run(ctx, p, in, 2, &out, 1, NULL, &err) == GX_ARG && strstr(err.text, "(4,)"), "shape: %s",
+		err.text);
 	in[0] = gx_host("a", GX_FLOAT32, SHAPE(2), a);
 	check(gx_run(ctx, p, in, 2, &out, 1, NULL, &err) == GX_OK && y[1] == 6, "and then it runs: %s", err.text);
 	gx_program_free(p);
@@ -127,14 +134,18 @@ static void test_contexts(void)
 	check(gx_open(&opt, &other, &err) == GX_ARG && !other, "options without a size: %s", err.text);
 	opt.size = sizeof opt;
 	opt.device = 4000;
-	check(gx_open(&opt, &other, &err) == GX_DEVICE && !other && strlen(err.text) > 10, "no such GPU: %s", err.text);
+	check(gx_open(&opt, &other, &err) == GX_DEVICE && !other && strlen(err.text) > 10, "no such GPU: %s",
+		err.text);
 	opt.device = GX_DEVICE_AUTO;
 	check(gx_open(&opt, &other, &err) == GX_OK && other, "AUTO always works: %s", err.text);
 	gx_close(other);
-	check(gx_alloc(ctx, (size_t)1 << 62, &data, &err) == GX_NOMEM && !data, "more memory than there is: %s", err.text);
-	check(gx_alloc_host(ctx, (size_t)1 << 62, &data, &err) == GX_NOMEM && !data, "in host memory: %s", err.text);
+	check(gx_alloc(ctx, (size_t)1 << 62, &data, &err) == GX_NOMEM && !data, "more memory than there is: %s",
+		err.text);
+	check(gx_alloc_host(ctx, (size_t)1 << 62, &data, &err) == GX_NOMEM && !data, "in host memory: %s",
+		err.text);
 	opt.cache_dir = "/proc/nowhere";
-	check(gx_cache(&opt, "nonsense", (char **)&data, &err) == GX_ARG && !data, "an unknown cache command: %s", err.text);
+	check(gx_cache(&opt, "nonsense", (char **)&data, &err) == GX_ARG && !data, "an unknown cache command: %s",
+		err.text);
 }
 
 int main(void)

@@ -1,4 +1,5 @@
-/* eval.c -- gx_eval: one call, results in memory that is given or allocated, weak scalars, several results, and what is remembered. */
+/* eval.c -- gx_eval: one call, results in memory that is given or allocated, weak scalars, several results,
+ * and what is remembered. */
 #include "tests/api/api.h"
 
 static void test_given(gx_context *ctx)
@@ -9,10 +10,13 @@ static void test_given(gx_context *ctx)
 	gx_array out[] = {gx_host("n", GX_INT64, 0, NULL, &n), gx_host("c", GX_FLOAT32, SHAPE(2, 3), c)};
 	gx_error err;
 
-	check(gx_eval(ctx, "c = a * k + r; n = count(a > 2)", in, 3, out, 2, &err) == GX_OK, "results in any order: %s", err.text);
-	check(c[0] == 10.5f && c[5] == 60.5f && n == 4, "values: %g %g %lld", (double)c[0], (double)c[5], (long long)n);
+	check(gx_eval(ctx, "c = a * k + r; n = count(a > 2)", in, 3, out, 2, &err) == GX_OK,
+		"results in any order: %s", err.text);
+	check(c[0] == 10.5f && c[5] == 60.5f && n == 4, "values: %g %g %lld", (double)c[0], (double)c[5],
+		(long long)n);
 	in[1] = gx_integer("k", 20);
-	check(gx_eval(ctx, "c = a * k + r; n = count(a > 2)", in, 3, out, 2, &err) == GX_OK && c[0] == 20.5f, "another scalar: %g", (double)c[0]);
+	check(gx_eval(ctx, "c = a * k + r; n = count(a > 2)", in, 3, out, 2, &err) == GX_OK && c[0] == 20.5f,
+		"another scalar: %g", (double)c[0]);
 	check(gx_eval(ctx, "c = a * k + r; n = count(a > 2)", in, 3, out, 2, NULL) == GX_OK, "err may be NULL");
 }
 
@@ -24,10 +28,13 @@ static void test_allocated(gx_context *ctx)
 
 	memset(out, 0, sizeof out);
 	out[1].name = "s";
-	check(gx_eval(ctx, "a.T * 2; s = sum(a)", &in, 1, out, 2, &err) == GX_OK, "allocated results: %s", err.text);
-	check(out[0].data && out[0].dtype == GX_FLOAT64 && out[0].rank == 2 && out[0].shape[1] == 2 && out[0].stride[0] == 2 && out[0].stride[1] == 1,
+	check(gx_eval(ctx, "a.T * 2; s = sum(a)", &in, 1, out, 2, &err) == GX_OK, "allocated results: %s",
+		err.text);
+	check(out[0].data && out[0].dtype == GX_FLOAT64 && out[0].rank == 2 && out[0].shape[1] == 2 &&
+			out[0].stride[0] == 2 && out[0].stride[1] == 1,
 		"dtype, shape and strides are filled in");
-	check(out[0].data && ((double *)out[0].data)[1] == 6 && out[1].rank == 0 && *(double *)out[1].data == 10, "values");
+	check(out[0].data && ((double *)out[0].data)[1] == 6 && out[1].rank == 0 && *(double *)out[1].data == 10,
+		"values");
 	check((uintptr_t)out[0].data % 256 == 0, "aligned to 256 bytes");
 	gx_free(ctx, GX_PLACE_HOST, out[0].data);
 	gx_free(ctx, GX_PLACE_HOST, out[1].data);
@@ -53,7 +60,8 @@ static void test_remembered(gx_context *ctx)
 			break;
 		in.data = i + 2;
 		in.stride[0] = -1;
-		if (!check(!gx_eval(ctx, "y = x + x", &in, 1, &out, 1, &err) && iy[2] == 2 && iy[0] == 6, "round %d", round))
+		if (!check(!gx_eval(ctx, "y = x + x", &in, 1, &out, 1, &err) && iy[2] == 2 && iy[0] == 6, "round %d",
+				round))
 			return;
 	}
 }

@@ -1,4 +1,5 @@
-/* header.c -- the public header is C99, C11 and C++17 without a warning (built once as each), and the library answers. */
+/* header.c -- the public header is C99, C11 and C++17 without a warning (built once as each), and the library
+ * answers. */
 #include "include/gpuexpr.h"
 
 #include <stdio.h>

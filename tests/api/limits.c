@@ -1,4 +1,5 @@
-/* limits.c -- programs of absurd size end in a result or a clear error, never in a crash: on a small stack, too. */
+/* limits.c -- programs of absurd size end in a result or a clear error, never in a crash: on a small stack,
+ * too. */
 #include <pthread.h>
 
 #include "tests/api/api.h"
@@ -33,8 +34,8 @@ static void deep(const char *what, char *text)
 	double y = 0;
 	gx_status s = run(text, &y, &err);
 
-	check(s == GX_LIMIT && err.line == 1 && strstr(err.text, "nested deeper") && strstr(err.text, "hint:"), "%s: status %d, %s", what, (int)s,
-		err.text);
+	check(s == GX_LIMIT && err.line == 1 && strstr(err.text, "nested deeper") && strstr(err.text, "hint:"),
+		"%s: status %d, %s", what, (int)s, err.text);
 }
 
 static void test_depth(void)
@@ -55,15 +56,23 @@ static void test_length(void)
 	gx_error err;
 	double y = 0;
 
-	check(run(repeated("y = x", " + x", 199999, ""), &y, &err) == GX_OK && y == 200000, "a sum of 200000 terms: %g %s", y, err.text);
-	check(run(repeated("y = x", "*x - 0", 50000, ""), &y, &err) == GX_OK && y == 1, "a chain of two operators: %g %s", y, err.text);
-	check(run(repeated("y = x; ", "y = y + 1; ", 20000, ""), &y, &err) == GX_OK && y == 20001, "20000 statements: %g %s", y, err.text);
-	check(run(repeated("_b = x", " < 2", 3000, "; y = f64(_b)"), &y, &err) == GX_OK && y == 0, "a long chain of comparisons: %g %s", y, err.text);
-	check(run(repeated("y = x", " and x", 100000, " ? 3.0 : 4.0"), &y, &err) == GX_OK && y == 3, "100000 times and: %g %s", y, err.text);
-	check(run(repeated("y = max(x", ", x", 100000, ")"), &y, &err) == GX_LIMIT, "100001 arguments: %s", err.text);
+	check(run(repeated("y = x", " + x", 199999, ""), &y, &err) == GX_OK && y == 200000,
+		"a sum of 200000 terms: %g %s", y, err.text);
+	check(run(repeated("y = x", "*x - 0", 50000, ""), &y, &err) == GX_OK && y == 1,
+		"a chain of two operators: %g %s", y, err.text);
+	check(run(repeated("y = x; ", "y = y + 1; ", 20000, ""), &y, &err) == GX_OK && y == 20001,
+		"20000 statements: %g %s", y, err.text);
+	check(run(repeated("_b = x", " < 2", 3000, "; y = f64(_b)"), &y, &err) == GX_OK && y == 0,
+		"a long chain of comparisons: %g %s", y, err.text);
+	check(run(repeated("y = x", " and x", 100000, " ? 3.0 : 4.0"), &y, &err) == GX_OK && y == 3,
+		"100000 times and: %g %s", y, err.text);
+	check(run(repeated("y = max(x", ", x", 100000, ")"), &y, &err) == GX_LIMIT, "100001 arguments: %s",
+		err.text);
 	check(run(repeated("y = ", "x x ", 100000, ""), &y, &err) == GX_SYNTAX, "rubbish: %s", err.text);
-	check(run(repeated("", "y", 1000000, " = x"), &y, &err) == GX_ARG, "a name of a million letters: %.100s", err.text);
-	check(run(repeated("y = 0.", "1", 100000, ""), &y, &err) == GX_SYNTAX, "a number of 100000 digits: %.100s", err.text);
+	check(run(repeated("", "y", 1000000, " = x"), &y, &err) == GX_ARG, "a name of a million letters: %.100s",
+		err.text);
+	check(run(repeated("y = 0.", "1", 100000, ""), &y, &err) == GX_SYNTAX,
+		"a number of 100000 digits: %.100s", err.text);
 }
 
 /* Defs that call two of the one before: 2**n calls, 64 levels. */
@@ -104,7 +113,8 @@ static void test_inputs(void)
 		x[i] = (float)i;
 		in[i] = gx_host(names[i], GX_FLOAT32, SHAPE(1), &x[i]);
 	}
-	check(gx_eval(ctx, text, in, N, &out, 1, &err) == GX_OK && y == (float)(N * (N - 1) / 2), "650 inputs: %g %s", (double)y, err.text);
+	check(gx_eval(ctx, text, in, N, &out, 1, &err) == GX_OK && y == (float)(N * (N - 1) / 2),
+		"650 inputs: %g %s", (double)y, err.text);
 	free(text);
 }
 

@@ -1,4 +1,5 @@
-/* locale.c -- a host program with a decimal comma: numbers in programs and texts are the same, and its locale stays its own. */
+/* locale.c -- a host program with a decimal comma: numbers in programs and texts are the same, and its locale
+ * stays its own. */
 #include "tests/api/api.h"
 
 int main(void)
@@ -18,7 +19,8 @@ int main(void)
 	}
 	check(!strcmp(localeconv()->decimal_point, ","), "the locale has a decimal comma");
 	ctx = cpu_context(0);
-	check(gx_eval(ctx, "y = 1.5 + k", &in, 1, &out, 1, &err) == GX_OK && y == 1.75, "1.5 + k: %g %s", y, err.text);
+	check(gx_eval(ctx, "y = 1.5 + k", &in, 1, &out, 1, &err) == GX_OK && y == 1.75, "1.5 + k: %g %s", y,
+		err.text);
 	f = formula("y = k * 0.1 + arange(3)[1]");
 	check(gx_compile(ctx, f, &in, 1, &p, &err) == GX_OK, "%s", err.text);
 	check(gx_program_dump(ctx, p, "ast", &text, &err) == GX_OK && strstr(text, "0.1"), "the tree: %s", text);

@@ -1,11 +1,14 @@
-/* overlap.c -- results must not lie over inputs or each other: refused before anything is written; neighbours are fine. */
+/* overlap.c -- results must not lie over inputs or each other: refused before anything is written; neighbours
+ * are fine. */
 #include "tests/api/api.h"
 
-static void refused(gx_context *ctx, const char *text, const gx_array *in, gx_array *out, int nout, const char *part)
+static void refused(gx_context *ctx, const char *text, const gx_array *in, gx_array *out, int nout,
+	const char *part)
 {
 	gx_error err;
 
-	check(gx_eval(ctx, text, in, 1, out, nout, &err) == GX_ARG && strstr(err.text, part), "[%s]: %s", text, err.text);
+	check(gx_eval(ctx, text, in, 1, out, nout, &err) == GX_ARG && strstr(err.text, part), "[%s]: %s", text,
+		err.text);
 }
 
 int main(void)
@@ -24,8 +27,10 @@ int main(void)
 	refused(ctx, "y = a + 1", &in, out, 1, "overlaps the input");
 	check(m[3] == 3, "nothing was written");
 	out[0].data = m + 4;
-	check(gx_eval(ctx, "y = a + 1", &in, 1, out, 1, &err) == GX_OK && m[4] == 1 && m[7] == 4, "a neighbour is fine: %s", err.text);
-	check(gx_eval(ctx, "y = a + 2; z = a", &in, 1, out, 2, &err) == GX_OK && m[8] == 0 && m[11] == 3, "three neighbours: %s", err.text);
+	check(gx_eval(ctx, "y = a + 1", &in, 1, out, 1, &err) == GX_OK && m[4] == 1 && m[7] == 4,
+		"a neighbour is fine: %s", err.text);
+	check(gx_eval(ctx, "y = a + 2; z = a", &in, 1, out, 2, &err) == GX_OK && m[8] == 0 && m[11] == 3,
+		"three neighbours: %s", err.text);
 	out[1].data = m + 7;
 	refused(ctx, "y = a + 1; z = a", &in, out, 2, "overlap");
 	in.data = m + 3;
@@ -33,10 +38,12 @@ int main(void)
 	out[0].data = m;
 	refused(ctx, "y = a + 1", &in, out, 1, "overlaps the input");
 	out[0].data = m + 4;
-	check(gx_eval(ctx, "y = a + 1", &in, 1, out, 1, &err) == GX_OK && m[4] == 4, "backwards, beside it: %s", err.text);
+	check(gx_eval(ctx, "y = a + 1", &in, 1, out, 1, &err) == GX_OK && m[4] == 4, "backwards, beside it: %s",
+		err.text);
 	in = gx_host("a", GX_FLOAT32, SHAPE(0), m);
 	out[0] = gx_host("y", GX_FLOAT32, SHAPE(0), m);
-	check(gx_eval(ctx, "y = a + 1", &in, 1, out, 1, &err) == GX_OK, "empty arrays overlap nothing: %s", err.text);
+	check(gx_eval(ctx, "y = a + 1", &in, 1, out, 1, &err) == GX_OK, "empty arrays overlap nothing: %s",
+		err.text);
 	gx_close(ctx);
 	return finish();
 }

@@ -1,4 +1,5 @@
-/* quiet.c -- the library writes nothing to standard output or standard error, whatever happens, and leaves signal handlers alone. */
+/* quiet.c -- the library writes nothing to standard output or standard error, whatever happens, and leaves
+ * signal handlers alone. */
 #include <fcntl.h>
 #include <signal.h>
 #include <sys/stat.h>
@@ -13,11 +14,13 @@ static void handler(int s)
 
 static void everything(void)
 {
-	static const char *const programs[] = {"y = x + sin(x)", "y = x +", "y = q", "y = x ^ x", "y = x[i]", "y = sum(x) * x", "$", "y = x[9]"};
+	static const char *const programs[] = {
+		"y = x + sin(x)", "y = x +", "y = q", "y = x ^ x", "y = x[i]", "y = sum(x) * x", "$", "y = x[9]"};
 	gx_options opt = {.size = sizeof opt, .device = GX_DEVICE_AUTO};
 	float x[3] = {1, 2, 3}, y[3];
 	int32_t i[3] = {0, 1, 99};
-	gx_array in[] = {gx_host("x", GX_FLOAT32, SHAPE(3), x), gx_host("i", GX_INT32, SHAPE(3), i)}, out = gx_host("y", GX_FLOAT32, SHAPE(3), y);
+	gx_array in[] = {gx_host("x", GX_FLOAT32, SHAPE(3), x), gx_host("i", GX_INT32, SHAPE(3), i)},
+			 out = gx_host("y", GX_FLOAT32, SHAPE(3), y);
 	gx_context *ctx;
 	gx_error err;
 	char *text;

@@ -1,11 +1,14 @@
-/* same_bits.c -- the same program and data give the same bits whatever the number of threads, and each time again. */
+/* same_bits.c -- the same program and data give the same bits whatever the number of threads, and each time
+ * again. */
 #include <math.h>
 
 #include "tests/api/api.h"
 
 enum { ROWS = 301, COLUMNS = 4001 };
 
-static const char program[] = "s = sum(x); m = mean(x, axis=0); v = var(x, axis=1); w = std(x); p = prod(1 + x / 1e6); l = logsumexp(x); "
+static const char program[] =
+	"s = sum(x); m = mean(x, axis=0); v = var(x, axis=1); w = std(x); p = prod(1 + x / 1e6); l = "
+	"logsumexp(x); "
 	"e = exp(x) / sum(exp(x), axis=1, keepdims=true); n = norm(x, axis=0); a = argmax(x, axis=1)";
 enum { RESULTS = 9 };
 
@@ -44,8 +47,10 @@ int main(void)
 	evaluate(four, x, results[2]);
 	for (int r = 1; r < 3; r++)
 		for (int i = 0; i < RESULTS; i++)
-			check(results[r][i].data && results[0][i].data && !memcmp(results[r][i].data, results[0][i].data, bytes_of(&results[0][i])),
-				"`%s` has other bits with %s", results[0][i].name, r == 1 ? "four threads" : "four threads again");
+			check(results[r][i].data && results[0][i].data &&
+					!memcmp(results[r][i].data, results[0][i].data, bytes_of(&results[0][i])),
+				"`%s` has other bits with %s", results[0][i].name,
+				r == 1 ? "four threads" : "four threads again");
 	for (int r = 0; r < 3; r++)
 		for (int i = 0; i < RESULTS; i++)
 			gx_free(r ? four : one, GX_PLACE_HOST, results[r][i].data);

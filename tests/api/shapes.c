@@ -11,7 +11,8 @@ static void test_rank_0(gx_context *ctx)
 	check(in.rank == 0, "a scalar array");
 	check(gx_eval(ctx, "y = x * x", &in, 1, &out, 1, &err) == GX_OK && y == 6.25, "x * x: %s", err.text);
 	check(gx_eval(ctx, "y = 40 + 2", NULL, 0, &out, 1, &err) == GX_ARG, "an integer is no float64");
-	check(gx_eval(ctx, "y = 40 + 2.0", NULL, 0, &out, 1, &err) == GX_OK && y == 42, "no inputs: %s", err.text);
+	check(gx_eval(ctx, "y = 40 + 2.0", NULL, 0, &out, 1, &err) == GX_OK && y == 42, "no inputs: %s",
+		err.text);
 }
 
 static void test_empty(gx_context *ctx)
@@ -22,18 +23,22 @@ static void test_empty(gx_context *ctx)
 	gx_array row = gx_host("s", GX_FLOAT64, SHAPE(3), (double[3]){1, 1, 1});
 	gx_error err;
 
-	check(gx_eval(ctx, "y = x + 1; s = sum(x)", &in, 1, out, 2, &err) == GX_OK && s == 0, "no elements, no data: %s", err.text);
-	check(gx_eval(ctx, "s = sum(x, axis=0)", &in, 1, &row, 1, &err) == GX_OK && ((double *)row.data)[2] == 0, "sums of nothing: %s", err.text);
+	check(gx_eval(ctx, "y = x + 1; s = sum(x)", &in, 1, out, 2, &err) == GX_OK && s == 0,
+		"no elements, no data: %s", err.text);
+	check(gx_eval(ctx, "s = sum(x, axis=0)", &in, 1, &row, 1, &err) == GX_OK && ((double *)row.data)[2] == 0,
+		"sums of nothing: %s", err.text);
 	memset(&out[0], 0, sizeof out[0]);
 	out[0].name = "y";
-	check(gx_eval(ctx, "y = x", &in, 1, out, 1, &err) == GX_OK && out[0].rank == 2 && out[0].shape[0] == 0, "allocated: %s", err.text);
+	check(gx_eval(ctx, "y = x", &in, 1, out, 1, &err) == GX_OK && out[0].rank == 2 && out[0].shape[0] == 0,
+		"allocated: %s", err.text);
 	gx_free(ctx, GX_PLACE_HOST, out[0].data);
 }
 
 static void test_rank_8(gx_context *ctx)
 {
 	int32_t x[256], y[256];
-	gx_array in = gx_host("x", GX_INT32, SHAPE(2, 2, 2, 2, 2, 2, 2, 2), x), out = gx_host("y", GX_INT32, SHAPE(2, 2, 2, 2, 2, 2, 2, 2), y);
+	gx_array in = gx_host("x", GX_INT32, SHAPE(2, 2, 2, 2, 2, 2, 2, 2), x),
+			 out = gx_host("y", GX_INT32, SHAPE(2, 2, 2, 2, 2, 2, 2, 2), y);
 	gx_error err;
 	int good = 1;
 

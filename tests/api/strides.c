@@ -1,4 +1,5 @@
-/* strides.c -- inputs are read where they are: transposed, backwards, with gaps, broadcast by stride 0, at any offset. */
+/* strides.c -- inputs are read where they are: transposed, backwards, with gaps, broadcast by stride 0, at
+ * any offset. */
 #include "tests/api/api.h"
 
 static gx_context *ctx;
@@ -28,13 +29,34 @@ static gx_array view(int64_t rows, int64_t columns, int64_t down, int64_t across
 	return a;
 }
 
-static double transposed(int i, int j) { return j * 4 + i; }
-static double backwards(int i, int j) { return 23 - (i * 4 + j); }
-static double gaps(int i, int j) { return 12 * i + 3 * j; }
-static double repeated(int i, int j) { return j + 0 * i; }
-static double one(int i, int j) { return 5 + 0 * i * j; }
-static double down(int i, int j) { return 20 - 4 * i + j; }
-static double diagonal(int i, int j) { return i + j; }
+static double transposed(int i, int j)
+{
+	return j * 4 + i;
+}
+static double backwards(int i, int j)
+{
+	return 23 - (i * 4 + j);
+}
+static double gaps(int i, int j)
+{
+	return 12 * i + 3 * j;
+}
+static double repeated(int i, int j)
+{
+	return j + 0 * i;
+}
+static double one(int i, int j)
+{
+	return 5 + 0 * i * j;
+}
+static double down(int i, int j)
+{
+	return 20 - 4 * i + j;
+}
+static double diagonal(int i, int j)
+{
+	return i + j;
+}
 
 int main(void)
 {
@@ -56,8 +78,9 @@ int main(void)
 	a = view(6, 4, -4, -1, m + 23);
 	out[0] = gx_host("s", GX_FLOAT64, 0, NULL, &sum);
 	out[1] = gx_host("i", GX_INT64, 0, NULL, &total);
-	check(gx_eval(ctx, "s = sum(a * a); i = argmax(a)", &a, 1, out, 2, &err) == GX_OK && sum == 4324 && total == 0, "reductions backwards: %s",
-		err.text);
+	check(gx_eval(ctx, "s = sum(a * a); i = argmax(a)", &a, 1, out, 2, &err) == GX_OK && sum == 4324 &&
+			total == 0,
+		"reductions backwards: %s", err.text);
 	gx_close(ctx);
 	return finish();
 }

@@ -1,5 +1,5 @@
-/* threads.c -- one context, one formula and one program used by eight threads at once, with programs that all use and programs of their
- * own. Also built with -fsanitize=thread. */
+/* threads.c -- one context, one formula and one program used by eight threads at once, with programs that all
+ * use and programs of their own. Also built with -fsanitize=thread. */
 #include <pthread.h>
 
 #include "tests/api/api.h"

@@ -164,9 +164,20 @@ static void test_hash(void)
 
 static void numbers(const char *where)
 {
-	static const struct { double v; const char *text; } shortest[] = {
-		{0.1, "0.1"}, {1e30, "1e+30"}, {-0.0, "-0"}, {5e-324, "5e-324"}, {1.0 / 3, "0.3333333333333333"}, {100, "100"},
-		{INFINITY, "inf"}, {-INFINITY, "-inf"}, {NAN, "nan"}, {9007199254740993.0, "9007199254740992"},
+	static const struct {
+		double v;
+		const char *text;
+	} shortest[] = {
+		{0.1, "0.1"},
+		{1e30, "1e+30"},
+		{-0.0, "-0"},
+		{5e-324, "5e-324"},
+		{1.0 / 3, "0.3333333333333333"},
+		{100, "100"},
+		{INFINITY, "inf"},
+		{-INFINITY, "-inf"},
+		{NAN, "nan"},
+		{9007199254740993.0, "9007199254740992"},
 	};
 	char buf[40];
 
@@ -174,8 +185,10 @@ static void numbers(const char *where)
 		number_text(shortest[i].v, buf);
 		same_text(buf, shortest[i].text, where);
 	}
-	check(number_real("1.5") == 1.5 && number_real("1e-3") == 1e-3 && number_real(".5") == 0.5, "number_real (%s)", where);
-	check(number_real("1e999") == INFINITY && number_real("2.4703282292062328e-324") == 5e-324, "limits (%s)", where);
+	check(number_real("1.5") == 1.5 && number_real("1e-3") == 1e-3 && number_real(".5") == 0.5,
+		"number_real (%s)", where);
+	check(number_real("1e999") == INFINITY && number_real("2.4703282292062328e-324") == 5e-324, "limits (%s)",
+		where);
 }
 
 static void test_numbers(void)
@@ -211,21 +224,29 @@ static void test_diag(void)
 	char wide[1200];
 	const char *caret;
 
-	same_text(rendered("y = x + 1", 4, 5, NULL), "<expr>:1:5: error: wrong\n  y = x + 1\n      ^", "one character");
-	same_text(rendered("y = xyz", 4, 7, "try"), "<expr>:1:5: error: wrong\n  y = xyz\n      ^~~\nhint: try", "a span and a hint");
-	same_text(rendered("a = 1\nb = zz\nc", 10, 12, NULL), "<expr>:2:5: error: wrong\n  b = zz\n      ^~", "the second line");
-	same_text(rendered("# \xc3\xa9\xc3\xa9\n\xc3\xa9 zz", 10, 12, NULL), "<expr>:2:3: error: wrong\n  \xc3\xa9 zz\n    ^~", "characters");
-	same_text(rendered("x\ty\x1b", 2, 3, NULL), "<expr>:1:3: error: wrong\n  x y \n    ^", "no control characters");
+	same_text(rendered("y = x + 1", 4, 5, NULL), "<expr>:1:5: error: wrong\n  y = x + 1\n      ^",
+		"one character");
+	same_text(rendered("y = xyz", 4, 7, "try"), "<expr>:1:5: error: wrong\n  y = xyz\n      ^~~\nhint: try",
+		"a span and a hint");
+	same_text(rendered("a = 1\nb = zz\nc", 10, 12, NULL), "<expr>:2:5: error: wrong\n  b = zz\n      ^~",
+		"the second line");
+	same_text(rendered("# \xc3\xa9\xc3\xa9\n\xc3\xa9 zz", 10, 12, NULL),
+		"<expr>:2:3: error: wrong\n  \xc3\xa9 zz\n    ^~", "characters");
+	same_text(rendered("x\ty\x1b", 2, 3, NULL), "<expr>:1:3: error: wrong\n  x y \n    ^",
+		"no control characters");
 	same_text(rendered("x +", 3, 4, NULL), "<expr>:1:4: error: wrong\n  x +\n     ^", "past the end");
 	same_text(rendered("x", 0, 0, NULL), "error: wrong", "no place");
-	same_text(rendered("f(a\n  b)", 0, 8, NULL), "<expr>:1:1: error: wrong\n  f(a\n  ^~~", "a span of two lines");
+	same_text(rendered("f(a\n  b)", 0, 8, NULL), "<expr>:1:1: error: wrong\n  f(a\n  ^~~",
+		"a span of two lines");
 	memset(wide, 'w', sizeof wide);
 	wide[sizeof wide - 1] = 0;
 	wide[600] = '!';
 	caret = rendered(wide, 600, 601, NULL);
-	check(strlen(caret) < 500 && strstr(caret, ":1:601: ") && strchr(caret, '!'), "a long line is shown around the place: %s", caret);
+	check(strlen(caret) < 500 && strstr(caret, ":1:601: ") && strchr(caret, '!'),
+		"a long line is shown around the place: %s", caret);
 	caret = strrchr(caret, '\n');
-	check(caret && strspn(caret + 1, " ") == 2 + 100, "and the caret stands under it: %s", caret ? caret : "");
+	check(caret && strspn(caret + 1, " ") == 2 + 100, "and the caret stands under it: %s",
+		caret ? caret : "");
 }
 
 static void test_diag_rest(void)
@@ -236,11 +257,14 @@ static void test_diag_rest(void)
 
 	diag_warn(&d, (struct span){6, 7}, "use and", "odd");
 	diag_warn(&d, (struct span){0, 1}, NULL, "again %d", 2);
-	same_text(d.warnings.text, "f.gx:1:7: warning: odd\n  a > 5 & b\n        ^\nhint: use and\nf.gx:1:1: warning: again 2\n  a > 5 & b\n  ^",
+	same_text(d.warnings.text,
+		"f.gx:1:7: warning: odd\n  a > 5 & b\n        ^\nhint: use and\nf.gx:1:1: warning: again 2\n  a > 5 "
+		"& b\n  ^",
 		"warnings");
 	check(diag_fill(&d, &err) == GX_OK && err.status == GX_OK && !err.text[0], "warnings are no error");
 	buf_free(&d.warnings);
-	check(diag_plain(&err, GX_IO, "no %s", "file") == GX_IO && !strcmp(err.text, "no file") && !err.line, "diag_plain");
+	check(diag_plain(&err, GX_IO, "no %s", "file") == GX_IO && !strcmp(err.text, "no file") && !err.line,
+		"diag_plain");
 	check(diag_plain(NULL, GX_IO, "x") == GX_IO && diag_fill(&d, NULL) == GX_OK, "err may be NULL");
 }
 
@@ -248,9 +272,12 @@ static void test_suggest(void)
 {
 	struct suggestion s = {.wanted = "sqroot"}, none = {.wanted = "xyz"}, near = {.wanted = "Velocty"};
 
-	check(diag_distance("kitten", "sitting") == 3 && diag_distance("", "abc") == 3 && diag_distance("abc", "abc") == 0, "distance");
+	check(diag_distance("kitten", "sitting") == 3 && diag_distance("", "abc") == 3 &&
+			diag_distance("abc", "abc") == 0,
+		"distance");
 	check(diag_distance("ab", "ba") == 1 && diag_distance("SUM", "sum") == 0, "swaps and case");
-	check(diag_distance("a", "1234567890123456789012345678901234567890123456789012345678901234") == 64, "long words");
+	check(diag_distance("a", "1234567890123456789012345678901234567890123456789012345678901234") == 64,
+		"long words");
 	diag_suggest(&s, "sqrt");
 	diag_suggest(&s, "cbrt");
 	check(s.best && !strcmp(s.best, "sqrt"), "sqroot is sqrt");

@@ -1,5 +1,5 @@
-/* front.c -- tests of the lexer, the parser and the IR's own rules. Arguments: language cases; each is parsed, printed and parsed
- * again, which must give the same tree. */
+/* front.c -- tests of the lexer, the parser and the IR's own rules. Arguments: language cases; each is
+ * parsed, printed and parsed again, which must give the same tree. */
 #include <math.h>
 #include <stdlib.h>
 
@@ -30,8 +30,8 @@ static void lexed(const char *text, int n, const int *kinds)
 static void test_tokens(void)
 {
 	LEXED("a**b//c<<d>>e", TK_NAME, TK_POW, TK_NAME, TK_FLOORDIV, TK_NAME, TK_SHL, TK_NAME, TK_SHR, TK_NAME);
-	LEXED("a<=b>=c==d!=e<f>g=h", TK_NAME, TK_LE, TK_NAME, TK_GE, TK_NAME, TK_EQ, TK_NAME, TK_NE, TK_NAME, TK_LT, TK_NAME, TK_GT, TK_NAME,
-		TK_ASSIGN, TK_NAME);
+	LEXED("a<=b>=c==d!=e<f>g=h", TK_NAME, TK_LE, TK_NAME, TK_GE, TK_NAME, TK_EQ, TK_NAME, TK_NE, TK_NAME,
+		TK_LT, TK_NAME, TK_GT, TK_NAME, TK_ASSIGN, TK_NAME);
 	LEXED("and or not && || !", TK_AND, TK_OR, TK_NOT, TK_AND, TK_OR, TK_BANG);
 	LEXED("android nothing Define none None", TK_NAME, TK_NAME, TK_NAME, TK_NAME, TK_NONE);
 	LEXED("...x.T", TK_ELLIPSIS, TK_NAME, TK_DOT, TK_NAME);
@@ -39,11 +39,14 @@ static void test_tokens(void)
 	LEXED("a[1:2]", TK_NAME, TK_LB, TK_INT, TK_COLON, TK_INT, TK_RB);
 	LEXED("x # comment ; +\ny", TK_NAME, TK_NEWLINE, TK_NAME);
 	LEXED("x \\\n y \\\r\n z", TK_NAME, TK_NAME, TK_NAME);
-	LEXED("1.5 1. .5 1e5 1E-5 2j 1.5J 7", TK_FLOAT, TK_FLOAT, TK_FLOAT, TK_FLOAT, TK_FLOAT, TK_IMAGINARY, TK_IMAGINARY, TK_INT);
-	LEXED("1__0 1_ 0x 0b2 012 1e 1e+ 3x 0xg", LEX_BAD_NUMBER, LEX_BAD_NUMBER, LEX_BAD_NUMBER, LEX_BAD_NUMBER, LEX_BAD_NUMBER, LEX_BAD_NUMBER,
-		LEX_BAD_NUMBER, TK_PLUS, LEX_BAD_NUMBER, LEX_BAD_NUMBER);
-	LEXED("18446744073709551615 18446744073709551616 0x10000000000000000", TK_INT, LEX_BIG_NUMBER, LEX_BIG_NUMBER);
-	LEXED("$ ` \xc3\xa9 \xff \xe2\x82 ?", LEX_BAD_CHAR, LEX_BAD_CHAR, LEX_BAD_CHAR, LEX_BAD_CHAR, LEX_BAD_CHAR, LEX_BAD_CHAR, TK_QUESTION);
+	LEXED("1.5 1. .5 1e5 1E-5 2j 1.5J 7", TK_FLOAT, TK_FLOAT, TK_FLOAT, TK_FLOAT, TK_FLOAT, TK_IMAGINARY,
+		TK_IMAGINARY, TK_INT);
+	LEXED("1__0 1_ 0x 0b2 012 1e 1e+ 3x 0xg", LEX_BAD_NUMBER, LEX_BAD_NUMBER, LEX_BAD_NUMBER, LEX_BAD_NUMBER,
+		LEX_BAD_NUMBER, LEX_BAD_NUMBER, LEX_BAD_NUMBER, TK_PLUS, LEX_BAD_NUMBER, LEX_BAD_NUMBER);
+	LEXED("18446744073709551615 18446744073709551616 0x10000000000000000", TK_INT, LEX_BIG_NUMBER,
+		LEX_BIG_NUMBER);
+	LEXED("$ ` \xc3\xa9 \xff \xe2\x82 ?", LEX_BAD_CHAR, LEX_BAD_CHAR, LEX_BAD_CHAR, LEX_BAD_CHAR,
+		LEX_BAD_CHAR, LEX_BAD_CHAR, TK_QUESTION);
 	LEXED("", LEX_END);
 }
 
@@ -59,14 +62,19 @@ static void test_values(void)
 	struct lexer l = {"a\0b", NULL, NULL};
 	int bytes;
 
-	check(first("0xdead_BEEF").integer == 0xdeadbeef && first("0B1010").integer == 10 && first("1_000").integer == 1000, "integers");
-	check(first("18446744073709551615").integer == UINT64_MAX && first("0").integer == 0, "limits of integers");
-	check(first("1_0.2_5e0_1").real == 102.5 && first("1.E5").real == 1e5 && first(".5").real == 0.5, "floats");
+	check(first("0xdead_BEEF").integer == 0xdeadbeef && first("0B1010").integer == 10 &&
+			first("1_000").integer == 1000,
+		"integers");
+	check(first("18446744073709551615").integer == UINT64_MAX && first("0").integer == 0,
+		"limits of integers");
+	check(first("1_0.2_5e0_1").real == 102.5 && first("1.E5").real == 1e5 && first(".5").real == 0.5,
+		"floats");
 	check(first("  abc").span.begin == 2 && first("  abc").span.end == 5, "spans");
 	l.at = l.text;
 	l.end = l.text + 3;
 	lex_next(&l);
-	check(lex_next(&l).kind == LEX_BAD_CHAR && lex_next(&l).kind == TK_NAME, "a NUL inside is a bad character");
+	check(lex_next(&l).kind == LEX_BAD_CHAR && lex_next(&l).kind == TK_NAME,
+		"a NUL inside is a bad character");
 	l.text = "\xe2\x82\xac";
 	l.end = l.text + 3;
 	check(lex_code_point(&l, 0, &bytes) == 0x20ac && bytes == 3, "a code point of three bytes");
@@ -138,7 +146,8 @@ static const char *listed(const char *const *list, int n)
 
 	text[0] = 0;
 	for (int i = 0; i < n; i++)
-		snprintf(text + strlen(text), sizeof text - strlen(text), "%s%s", i ? " " : "", list[i][0] ? list[i] : "-");
+		snprintf(text + strlen(text), sizeof text - strlen(text), "%s%s", i ? " " : "",
+			list[i][0] ? list[i] : "-");
 	return text;
 }
 
@@ -165,8 +174,8 @@ static void refused(const char *text, gx_status status, unsigned begin, const ch
 {
 	struct formula *f = parsed(text);
 
-	check(f->diag.status == status && f->diag.span.begin == begin && strstr(f->diag.message, message), "[%.40s]: found status %d at %u: %s",
-		text, (int)f->diag.status, f->diag.span.begin, f->diag.message);
+	check(f->diag.status == status && f->diag.span.begin == begin && strstr(f->diag.message, message),
+		"[%.40s]: found status %d at %u: %s", text, (int)f->diag.status, f->diag.span.begin, f->diag.message);
 	formula_free(f);
 }
 
@@ -224,7 +233,8 @@ static void round_trip(const char *path)
 	if (f->diag.status == GX_OK) {
 		ast_print(f->program, &b);
 		again = parsed(b.text);
-		check(again->diag.status == GX_OK && same_tree(f->program, again->program), "%s: printed and parsed again it is\n%s", path, b.text);
+		check(again->diag.status == GX_OK && same_tree(f->program, again->program),
+			"%s: printed and parsed again it is\n%s", path, b.text);
 		formula_free(again);
 	}
 	buf_free(&b);
@@ -261,7 +271,8 @@ static void verdict(struct broken *b, const char *want)
 	int rc = ir_verify(b->ir);
 
 	if (want)
-		check(rc == -1 && b->diag.status == GX_INTERNAL && strstr(b->diag.message, want), "wanted `%s`, found `%s`", want, b->diag.message);
+		check(rc == -1 && b->diag.status == GX_INTERNAL && strstr(b->diag.message, want),
+			"wanted `%s`, found `%s`", want, b->diag.message);
 	else
 		check(rc == 0, "a sound IR is refused: %s", b->diag.message);
 	arena_free(&b->arena);
@@ -309,14 +320,19 @@ static void test_consing(void)
 
 	build(&b);
 	n = b.ir->nins;
-	check(ir_op(b.ir, OP_ADD, b.load, b.one, NO_VALUE) == b.sum && b.ir->nins == n, "equal instructions are one");
+	check(ir_op(b.ir, OP_ADD, b.load, b.one, NO_VALUE) == b.sum && b.ir->nins == n,
+		"equal instructions are one");
 	check(ir_op(b.ir, OP_ADD, b.one, b.load, NO_VALUE) == b.sum, "x + 1 is 1 + x");
-	check(ir_op(b.ir, OP_SUB, b.one, b.load, NO_VALUE) != ir_op(b.ir, OP_SUB, b.load, b.one, NO_VALUE), "x - 1 is not 1 - x");
+	check(ir_op(b.ir, OP_SUB, b.one, b.load, NO_VALUE) != ir_op(b.ir, OP_SUB, b.load, b.one, NO_VALUE),
+		"x - 1 is not 1 - x");
 	check(ir_cast(b.ir, GX_FLOAT32, b.sum) == b.sum, "a cast to the same type is nothing");
-	check(ir_store(b.ir, b.sum, &b.shape) == ir_store(b.ir, b.sum, &b.shape) && b.ir->ndef == 1, "one temporary for one value");
+	check(ir_store(b.ir, b.sum, &b.shape) == ir_store(b.ir, b.sum, &b.shape) && b.ir->ndef == 1,
+		"one temporary for one value");
 	n = b.ir->nins;
-	check(ir_is_const(b.ir, ir_op(b.ir, OP_ADD, b.one, b.one, NO_VALUE)) && b.ir->nins == n + 1, "constants fold");
-	check(!ir_is_const(b.ir, ir_op(b.ir, OP_MUL, b.load, ir_float(b.ir, GX_FLOAT32, 0, 0), NO_VALUE)), "x * 0 stays");
+	check(ir_is_const(b.ir, ir_op(b.ir, OP_ADD, b.one, b.one, NO_VALUE)) && b.ir->nins == n + 1,
+		"constants fold");
+	check(!ir_is_const(b.ir, ir_op(b.ir, OP_MUL, b.load, ir_float(b.ir, GX_FLOAT32, 0, 0), NO_VALUE)),
+		"x * 0 stays");
 	verdict(&b, NULL);
 }
 
@@ -325,9 +341,11 @@ static void test_reshape_strides(void)
 	struct shape from = {2, {2, 6}}, to = {3, {2, 2, 3}}, flat = {1, {12}};
 	int64_t c[] = {6, 1}, f[] = {1, 2}, out[MAX_RANK];
 
-	check(ir_affine_reshape(&from, c, &to, out) && out[0] == 6 && out[1] == 3 && out[2] == 1, "C order splits");
+	check(ir_affine_reshape(&from, c, &to, out) && out[0] == 6 && out[1] == 3 && out[2] == 1,
+		"C order splits");
 	check(ir_affine_reshape(&from, c, &flat, out) && out[0] == 1, "C order merges");
-	check(ir_affine_reshape(&from, f, &to, out) && out[0] == 1 && out[1] == 6 && out[2] == 2, "Fortran order splits");
+	check(ir_affine_reshape(&from, f, &to, out) && out[0] == 1 && out[1] == 6 && out[2] == 2,
+		"Fortran order splits");
 	check(!ir_affine_reshape(&from, f, &flat, out), "Fortran order does not merge");
 }
 

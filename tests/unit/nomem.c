@@ -1,13 +1,14 @@
-/* nomem.c -- every allocation of the library fails once: parse, compile, dump and run each language case with the n-th allocation failing,
- * n = 1, 2, ..., once alone and once with all that follow. The status is NOMEM (or what the case expects anyway), nothing
- * leaks, nothing crashes, and afterwards the case passes. Built with -DGX_FAULTS and sanitizers. Arguments: language cases. */
+/* nomem.c -- every allocation of the library fails once: parse, compile, dump and run each language case with
+ * the n-th allocation failing, n = 1, 2, ..., once alone and once with all that follow. The status is NOMEM
+ * (or what the case expects anyway), nothing leaks, nothing crashes, and afterwards the case passes. Built
+ * with -DGX_FAULTS and sanitizers. Arguments: language cases. */
 #include <stdlib.h>
 
 #include "base/fault.h"
 #include "tests/lang.h"
 #include "tests/unit/unit.h"
 
-enum { LIMIT = 4000 };   /* allocations of one case; more means that it does not end */
+enum { LIMIT = 4000 }; /* allocations of one case; more means that it does not end */
 
 static gx_context *ctx;
 
@@ -83,7 +84,8 @@ static int once(const char *path, const struct lang_case *c, gx_status usual, lo
 		return 0;
 	if (s == GX_NOMEM && err.status == GX_NOMEM && strstr(err.text, "memory"))
 		return 1;
-	check(0, "%s: with allocation %ld%s failing the status is %d: %s", path, n, forever ? " and all later ones" : "", (int)s, err.text);
+	check(0, "%s: with allocation %ld%s failing the status is %d: %s", path, n,
+		forever ? " and all later ones" : "", (int)s, err.text);
 	return 0;
 }
 
@@ -96,8 +98,8 @@ static void open_context(void)
 		exit(finish());
 }
 
-/* A failure that only makes a message shorter keeps the status, so a few more n follow before the case counts as through. A context
- * of its own, so that gx_eval does not remember the program from before. */
+/* A failure that only makes a message shorter keeps the status, so a few more n follow before the case counts
+ * as through. A context of its own, so that gx_eval does not remember the program from before. */
 static void starve(const char *path, const struct lang_case *c, gx_status usual, int forever)
 {
 	int quiet = 0, noticed = 0;
@@ -114,7 +116,8 @@ static void starve(const char *path, const struct lang_case *c, gx_status usual,
 
 static void starve_open(void)
 {
-	gx_options opt = {.size = sizeof opt, .device = GX_DEVICE_CPU, .threads = 2, .cache_dir = "/tmp", .arch = "sm_90"};
+	gx_options opt = {
+		.size = sizeof opt, .device = GX_DEVICE_CPU, .threads = 2, .cache_dir = "/tmp", .arch = "sm_90"};
 	gx_context *other;
 	gx_error err;
 	gx_status s = GX_NOMEM;

@@ -1,4 +1,5 @@
-/* unit.h -- what the small unit tests share: counting, one line a check, the count line at the end. Include in one file a program. */
+/* unit.h -- what the small unit tests share: counting, one line a check, the count line at the end. Include
+ * in one file a program. */
 #ifndef TESTS_UNIT_UNIT_H
 #define TESTS_UNIT_UNIT_H
 
@@ -33,7 +34,8 @@ static inline void same_text(const char *got, const char *want, const char *what
 	check(got && !strcmp(got, want), "%s: wanted [%s], found [%s]", what, want, got ? got : "(null)");
 }
 
-/* Switch to a locale with a decimal comma, made for the occasion where the system has none (LOCPATH). 0, or -1: none to be had. */
+/* Switch to a locale with a decimal comma, made for the occasion where the system has none (LOCPATH). 0, or
+ * -1: none to be had. */
 static inline int german_locale(void)
 {
 	static char folder[] = "/tmp/gpuexpr-locale-XXXXXX";
