@@ -65,7 +65,7 @@ test:
 	@for t in $(TESTS); do $(MAKE) --no-print-directory test-$$t || true; done
 	@sh scripts/sum.sh $(B)/log
 
--include scripts/install.mk scripts/tests.mk scripts/check.mk
+-include scripts/install.mk scripts/tests.mk scripts/python.mk scripts/cli.mk scripts/bench.mk scripts/check.mk
 
 clean:
 	rm -rf $(B)
