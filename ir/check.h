@@ -1,5 +1,5 @@
 /* check.h -- AST to IR: names, promotion, broadcasting, choice of operations; every type and shape error is found here.
- * The public entry is check_program; the rest is shared between check.c, elementwise.c, index.c, reduce.c, make.c and types.c. */
+ * The public entry is check_program; the rest is shared between check.c, value.c, call.c, elementwise.c, index.c, reduce.c, make.c and types.c. */
 #ifndef IR_CHECK_H
 #define IR_CHECK_H
 
@@ -102,7 +102,14 @@ int make_known(const char *name);
 void suggest_reductions(struct suggestion *s);
 void suggest_makes(struct suggestion *s);
 
-/* Keyword and argument helpers (check.c). */
+/* check.c, call.c */
+void scope_set(struct check_state *c, struct scope *s, const char *name, struct val v, struct span span);
+struct scope *scope_inner(struct check_state *c);   /* for the body of a def */
+struct val call_value(struct check_state *c, const struct ast *n);
+struct val logical(struct check_state *c, const char *op, struct val *v, int n, struct span at);   /* and, or, not */
+int not_yet(struct check_state *c, const struct ast *n, const char *name);   /* 1 after the error for what comes later: @, scans */
+
+/* Keyword and argument helpers (value.c). */
 const struct ast *keyword(const struct call *k, const char *name);
 int allow_keywords(struct check_state *c, const struct call *k, const char *const *names);   /* 0, or -1 after an error */
 int known_int(struct check_state *c, const struct ast *n, const char *what, int64_t *out);   /* 0, or -1 after an error */

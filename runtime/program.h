@@ -41,9 +41,13 @@ struct gx_program {
 };
 
 double clock_ms(void);
+int64_t array_count(const gx_array *a);   /* elements */
+void array_extent(const gx_array *a, int64_t *lo, int64_t *hi);   /* bytes from data that it may touch: [lo, hi) */
 /* Find input or output arrays of a call in the program's order; *err names what is missing or different. */
 gx_status match_inputs(const gx_program *p, const gx_array *a, int n, const gx_array **found, gx_error *err);
 gx_status match_outputs(const gx_program *p, const gx_array *a, int n, const gx_array **found, gx_error *err);
+gx_status same_output(const struct plan_output *o, const gx_array *a, gx_error *err);   /* dtype, shape, C-contiguous, aligned */
+gx_status no_overlaps(const gx_program *p, const gx_array **in, const gx_array **out, gx_error *err);
 void forget_programs(gx_context *ctx);   /* those of gx_eval */
 
 #endif

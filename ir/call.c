@@ -1,0 +1,249 @@
+/* call.c -- a call to its value: the program's defs are inlined, then reductions, makers (arange, reshape ...), conversions, the
+ * functions of ops/functions.def and the rows of the op table are tried. A def's parameters are bound to values, not text, so nested
+ * calls cost what their results cost. */
+#include "ir/check.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "parser/parse.h"
+
+static void suggest_function(struct check_state *c, const char *name)
+{
+	struct suggestion s = {.wanted = name};
+
+	for (int i = 1; i < NOPS; i++)
+		if (op_table[i].name[0] != '_')
+			diag_suggest(&s, op_table[i].name);
+	for (int i = 0; i < nfunctions; i++)
+		diag_suggest(&s, function_table[i].name);
+	for (int i = 0; i < naliases; i++)
+		diag_suggest(&s, alias_table[i].spelling);
+	for (int i = 0; i < NTYPES; i++) {
+		diag_suggest(&s, type_table[i].name);
+		diag_suggest(&s, type_table[i].abbr);
+	}
+	diag_suggest(&s, "clip");
+	diag_suggest(&s, "relu");
+	suggest_reductions(&s);
+	suggest_makes(&s);
+	for (size_t i = 0; i < c->ndef; i++)
+		diag_suggest(&s, c->def[i]->name);
+	if (s.best)
+		diag_hint(c->diag, "did you mean `%s`?", s.best);
+}
+
+static struct val inline_def(struct check_state *c, const struct ast *def, const struct val *arg, int n, const struct ast *call)
+{
+	struct scope *keep = c->scope, *inner = scope_inner(c);
+	const struct ast *p = def->kid;
+	struct val v;
+
+	if (n != def->nkids - 1)
+		return fail(c, GX_TYPE, call->at, "%s takes %d argument%s, found %d", call->name, def->nkids - 1, def->nkids == 2 ? "" : "s", n);
+	for (int i = 0; i < c->nactive; i++)
+		if (c->active[i] == def)
+			return fail(c, GX_NAME, call->at, "`%s` calls itself; recursion is not possible", call->name);
+	if (c->nactive == 64)
+		return fail(c, GX_LIMIT, call->at, "functions call each other more than 64 levels deep");
+	for (int i = 0; i < n; i++, p = p->next)
+		scope_set(c, inner, p->name, arg[i], call->span);
+	c->active[c->nactive++] = def;
+	c->scope = inner;
+	v = eval(c, def->last);
+	c->scope = keep;
+	c->nactive--;
+	v.span = call->span;
+	return v;
+}
+
+static int builtin_find(struct check_state *c, const struct function_info *fn)
+{
+	char *text;
+
+	for (int i = 0; i < c->nbuiltin; i++)
+		if (c->builtin[i].name == fn->name)
+			return i;
+	text = arena_fmt(c->arena, "def %s(%s) = %s", fn->name, fn->params, fn->body);
+	c->builtin[c->nbuiltin].name = fn->name;
+	c->builtin[c->nbuiltin].text = (struct text){fn->name, text, strlen(text)};
+	c->builtin[c->nbuiltin].def = parse_builtin(c->f, text);
+	return c->nbuiltin++;
+}
+
+/* A function that is defined in the language itself: parsed at first use, integer arguments made floats. Its spans are places in its
+ * own text, so an error inside is moved to the call. */
+static struct val call_builtin(struct check_state *c, const struct function_info *fn, struct val *arg, int n, const struct ast *call)
+{
+	int at = builtin_find(c, fn);
+	struct text keep = c->f->text;
+	struct val v;
+
+	for (int i = 0; i < n; i++) {
+		if (n == 1)
+			arg[i] = harden(c, arg[i]);
+		if (!arg[i].weak)
+			arg[i] = convert(c, arg[i], float_of(arg[i].type));
+	}
+	if (n == 2 && arg[0].weak && arg[1].weak)
+		arg[0] = convert(c, arg[0], GX_FLOAT64);
+	c->f->text = c->builtin[at].text;
+	v = inline_def(c, c->builtin[at].def, arg, n, call);
+	c->f->text = keep;
+	if (c->diag->status != GX_OK) {
+		c->diag->span = call->span;
+		c->diag->hint[0] = 0;
+	}
+	return v;
+}
+
+static int is_type(const char *name, gx_dtype *t)
+{
+	return gx_dtype_find(name, t) == 0;
+}
+
+static struct val variadic(struct check_state *c, const char *op, struct val *v, int n, struct span at)
+{
+	for (int i = 1; i < n; i++) {
+		v[0] = apply2(c, op, v[0], v[i], at);
+		v[0].span = at;
+	}
+	return v[0];
+}
+
+struct val logical(struct check_state *c, const char *op, struct val *v, int n, struct span at)
+{
+	for (int i = 0; i < n; i++)
+		v[i] = truth(c, v[i]);
+	return n == 1 ? apply1(c, "invert", v[0], at) : apply2(c, op, v[0], v[1], at);
+}
+
+static struct val call_op(struct check_state *c, const char *name, struct call *k, struct val *v)
+{
+	struct span at = k->node->at;
+	enum op any = op_any(name);
+	int n = k->n, arity = op_table[any].arity;
+	struct val r;
+
+	if ((!strcmp(name, "min") || !strcmp(name, "max") || !strcmp(name, "fmin") || !strcmp(name, "fmax")) && n >= 2) {
+		r = variadic(c, name, v, n, at);
+	} else if (n != arity) {
+		return fail(c, GX_TYPE, at, "%s takes %d argument%s, found %d", k->node->name, arity, arity == 1 ? "" : "s", n);
+	} else {
+		for (int i = 0; i < n; i++)
+			if (v[i].bad)
+				return v[i];
+		if (!k->node->infix)   /* a function of literals is an array operation of NumPy: its result is not weak */
+			for (int i = 0; i < n; i++)
+				if (n == 1 || (v[0].weak && v[1].weak && n == 2))
+					v[i] = harden(c, v[i]);
+		r = apply(c, name, v, n, at);
+	}
+	r.span = k->node->span;
+	return r;
+}
+
+static struct val unknown_function(struct check_state *c, const struct ast *n)
+{
+	struct val v = fail(c, GX_NAME, n->at, "unknown function `%s`", n->name);
+
+	suggest_function(c, n->name);
+	return v;
+}
+
+int not_yet(struct check_state *c, const struct ast *n, const char *name)
+{
+	static const char *const later[] = {"cumsum", "cumprod", "cummin", "cummax", "cumulative_sum", "cumulative_prod"};
+
+	if (!strcmp(name, "matmul")) {
+		fail(c, GX_UNSUPPORTED, n->at, "matrix multiplication (`@`) is not supported yet");
+		return 1;
+	}
+	for (size_t i = 0; i < sizeof later / sizeof *later; i++)
+		if (!strcmp(name, later[i])) {
+			fail(c, GX_UNSUPPORTED, n->at, "scans such as `%s` are not supported yet", name);
+			return 1;
+		}
+	return 0;
+}
+
+static int only_plain(struct check_state *c, const struct call *k)
+{
+	static const char *const none[] = {NULL};
+
+	return allow_keywords(c, k, none);
+}
+
+static struct val call_function(struct check_state *c, struct call *k, const char *name)
+{
+	const struct ast *n = k->node;
+	const struct function_info *fn = function_find(name);
+	struct val v[16];
+	gx_dtype type;
+
+	if (only_plain(c, k))
+		return poison();
+	for (int i = 0; i < k->n; i++) {
+		v[i] = eval(c, k->arg[i]);
+		if (v[i].bad)
+			return v[i];
+	}
+	if (!strcmp(name, "positive"))
+		return v[0];
+	if (!strcmp(name, "relu"))
+		return too_many(c, k, 1, 1) ? poison() : apply2(c, "max", harden(c, v[0]), weak_int(0, 0, n->span), n->at);
+	if (!strcmp(name, "clip")) {
+		if (too_many(c, k, 3, 3))
+			return poison();
+		v[0] = apply2(c, "max", v[0], v[1], n->at);
+		return v[0].bad ? v[0] : apply2(c, "min", v[0], v[2], n->at);
+	}
+	if (!strncmp(name, "logical_", 8)) {
+		if (too_many(c, k, name[8] == 'n' ? 1 : 2, name[8] == 'n' ? 1 : 2))
+			return poison();
+		v[0] = logical(c, name[8] == 'a' ? "bitwise_and" : name[8] == 'o' ? "bitwise_or" : "bitwise_xor", v, k->n, n->at);
+		v[0].span = n->span;
+		return v[0];
+	}
+	if (is_type(name, &type)) {
+		if (too_many(c, k, 1, 1))
+			return poison();
+		return cast_to(c, v[0], type, n->span);
+	}
+	if (fn)
+		return call_builtin(c, fn, v, k->n, n);
+	if (op_any(name) != OP_NONE && name[0] != '_')
+		return call_op(c, name, k, v);
+	return unknown_function(c, n);
+}
+
+struct val call_value(struct check_state *c, const struct ast *n)
+{
+	struct call k = {.node = n};
+	const char *name = alias_resolve(n->name);
+	struct val v[16], out;
+
+	for (const struct ast *a = n->kid; a; a = a->next) {
+		if (a->kind == AST_KEYWORD)
+			continue;
+		if (k.n == 16)
+			return fail(c, GX_LIMIT, n->at, "%s has more than 16 arguments", n->name);
+		k.arg[k.n++] = a;
+	}
+	for (size_t i = c->ndef; i > 0 && !n->infix; i--) {
+		if (strcmp(c->def[i - 1]->name, n->name) != 0)
+			continue;
+		if (only_plain(c, &k))
+			return poison();
+		for (int j = 0; j < k.n; j++)
+			v[j] = eval(c, k.arg[j]);
+		return inline_def(c, c->def[i - 1], v, k.n, n);
+	}
+	if (not_yet(c, n, name))
+		return poison();
+	if (!n->infix && (reduce_call(c, &k, &out) || make_call(c, &k, &out))) {
+		out.span = n->span;
+		return out;
+	}
+	return call_function(c, &k, name);
+}
