@@ -6,7 +6,8 @@
 
 struct threads;
 
-/* n workers including the caller; 0 = the cores that this process may use. Threads start at the first job that needs them. NULL: out of memory. */
+/* n workers including the caller; 0 = the cores that this process may use. Threads start at the first job that needs them. NULL:
+ * out of memory. */
 struct threads *threads_new(int n);
 void threads_free(struct threads *t);
 int threads_count(const struct threads *t);

@@ -10,7 +10,8 @@ static const char *const access_text[3][2] = {
 	{"static __device__ __forceinline__ void load_w1(const void *p, unsigned *w)\n{\n"
 	 "\tasm(\"{ .reg .u64 g; cvta.to.global.u64 g, %1; ld.global.nc.u32 %0, [g]; }\" : \"=r\"(w[0]) : \"l\"(p));\n}\n",
 		"static __device__ __forceinline__ void store_w1(void *p, const unsigned *w)\n{\n"
-		"\tasm volatile(\"{ .reg .u64 g; cvta.to.global.u64 g, %0; st.global.u32 [g], %1; }\" :: \"l\"(p), \"r\"(w[0]) : \"memory\");\n}\n"},
+		"\tasm volatile(\"{ .reg .u64 g; cvta.to.global.u64 g, %0; st.global.u32 [g], %1; }\" :: \"l\"(p), \"r\"(w[0]) "
+		": \"memory\");\n}\n"},
 	{"static __device__ __forceinline__ void load_w2(const void *p, unsigned *w)\n{\n"
 	 "\tasm(\"{ .reg .u64 g; cvta.to.global.u64 g, %2; ld.global.nc.v2.u32 {%0, %1}, [g]; }\"\n"
 	 "\t\t: \"=r\"(w[0]), \"=r\"(w[1]) : \"l\"(p));\n}\n",

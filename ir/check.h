@@ -1,5 +1,6 @@
 /* check.h -- AST to IR: names, promotion, broadcasting, choice of operations; every type and shape error is found here.
- * The public entry is check_program; the rest is shared between check.c, value.c, call.c, elementwise.c, index.c, reduce.c, make.c and types.c. */
+ * The public entry is check_program; the rest is shared between check.c, value.c, call.c, elementwise.c, index.c, reduce.c, make.c
+ * and types.c. */
 #ifndef IR_CHECK_H
 #define IR_CHECK_H
 

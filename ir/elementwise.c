@@ -227,7 +227,8 @@ static int weak_integer(const char *op, wide_int a, wide_int b, wide_int *r)
 /* Arithmetic of literals keeps their weakness; 0 when done. Functions and comparisons are left to the strong path. */
 static int apply_weak(struct check_state *c, const char *op, const struct val *v, int n, struct span at, struct val *out)
 {
-	static const char *const arithmetic[] = {"add", "subtract", "multiply", "divide", "floor_divide", "remainder", "power", "negative", "abs"};
+	static const char *const arithmetic[] = {"add", "subtract", "multiply", "divide", "floor_divide", "remainder", "power",
+		"negative", "abs"};
 	int by_arg = v[0].by_arg | (n > 1 && v[1].by_arg);
 	wide_int r = 0;
 	uint64_t a, b = 0, bits;
@@ -339,7 +340,8 @@ static struct val no_row(struct check_state *c, const char *op, const struct val
 
 	if (!strncmp(op, "bitwise", 7) || !strcmp(op, "invert") || strstr(op, "_shift")) {
 		if (n == 2)
-			bad = fail(c, GX_TYPE, at, "`%s` needs integers or bools, found %s and %s", sign, type_table[v[0].type].name, type_table[v[1].type].name);
+			bad = fail(c, GX_TYPE, at, "`%s` needs integers or bools, found %s and %s", sign, type_table[v[0].type].name,
+				type_table[v[1].type].name);
 		else
 			bad = fail(c, GX_TYPE, at, "`%s` needs integers or bools, found %s", sign, type_table[t].name);
 		if (!strcmp(op, "bitwise_xor"))
@@ -406,7 +408,7 @@ static struct val special_power(struct check_state *c, struct val *v, gx_dtype t
 
 struct val apply(struct check_state *c, const char *op, const struct val *args, int n, struct span at)
 {
-	struct val v[3], out;
+	struct val v[3] = {{0}}, out;
 	struct shape s;
 	gx_dtype t;
 	enum op row;

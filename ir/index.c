@@ -45,6 +45,7 @@ static int slice_bounds(struct check_state *c, const struct ast *n, int64_t exte
 		last = last < low ? low : last > high ? high : last;
 	}
 	it->lo = first;
+	/* cppcheck-suppress zerodivcond ; a step of 0 was refused above */
 	it->count = it->step > 0 ? (last - first + it->step - 1) / it->step : (first - last - it->step - 1) / -it->step;
 	if (it->count <= 0) {
 		it->count = 0;
@@ -194,8 +195,8 @@ static int array_place(const struct item *it, int n)
 	return place;
 }
 
-static int result_shape(struct check_state *c, const struct ast *n, const struct item *it, int count, int arrays, const struct shape *common,
-	int place, struct shape *to)
+static int result_shape(struct check_state *c, const struct ast *n, const struct item *it, int count, int arrays,
+	const struct shape *common, int place, struct shape *to)
 {
 	int dims = arrays ? common->rank : 0;
 

@@ -151,7 +151,8 @@ struct map {
 	uint64_t check_level;          /* 1 + level of the checks that the gathers rely on, 0 = in range by construction */
 };
 
-void map_identity(struct map *m, const struct shape *from, const struct shape *to);   /* all axes to themselves; broadcasting where from has 1 */
+/* all axes to themselves; broadcasting where from has 1 */
+void map_identity(struct map *m, const struct shape *from, const struct shape *to);
 /* The value (with domain `from`) seen through the map. */
 uint32_t ir_view(struct ir *ir, uint32_t v, const struct shape *from, const struct map *m);
 uint32_t ir_reshape(struct ir *ir, uint32_t v, const struct shape *from, const struct shape *to);
@@ -161,7 +162,8 @@ uint32_t ir_store(struct ir *ir, uint32_t v, const struct shape *s);
 uint32_t ir_reduce(struct ir *ir, enum red red, uint32_t v, uint32_t position, const struct shape *s, unsigned axes, struct shape *kept);
 
 int ir_is_const(const struct ir *ir, uint32_t v);
-int ir_affine_reshape(const struct shape *from, const int64_t *stride, const struct shape *to, int64_t *out);   /* 1: strides for `to` exist */
+/* 1: strides for `to` exist */
+int ir_affine_reshape(const struct shape *from, const int64_t *stride, const struct shape *to, int64_t *out);
 /* Evaluate an operation on constants exactly as the CPU engine would. */
 uint64_t fold_op(enum op op, gx_dtype type, uint64_t a, uint64_t b, uint64_t c);
 uint64_t fold_cast(gx_dtype to, gx_dtype from, uint64_t a);

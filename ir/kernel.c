@@ -1,5 +1,6 @@
-/* kernel.c -- the second half of planning: a group of roots to one kernel: its axes, its two lists of steps, its ports. Axes of extent 1 are
- * gone already; here reduced axes are put last, in the order of memory, and neighbours that every port walks as one are merged. */
+/* kernel.c -- the second half of planning: a group of roots to one kernel: its axes, its two lists of steps, its ports. Axes of
+ * extent 1 are gone already; here reduced axes are put last, in the order of memory, and neighbours that every port walks as one
+ * are merged. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -370,7 +371,8 @@ static void measure(struct kernel *k)
 		inner += k->rank > k->nkept && llabs(p->access.stride[k->rank - 1]) == 1;
 		outer += k->nkept > 0 && llabs(p->access.stride[k->nkept - 1]) == 1;
 	}
-	k->inner = k->nkept == 0 || inner > outer || (inner == outer && k->rank > k->nkept && k->extent[k->rank - 1] >= k->extent[k->nkept - 1]);
+	k->inner = k->nkept == 0 || inner > outer || (inner == outer && k->rank > k->nkept
+		&& k->extent[k->rank - 1] >= k->extent[k->nkept - 1]);
 	k->operations *= (double)k->nmap * (double)k->nreduce;
 }
 

@@ -115,7 +115,8 @@ static int known_number(struct check_state *c, const struct ast *n, struct val *
 	if (v->bad)
 		return -1;
 	if (!v->weak) {
-		fail(c, GX_TYPE, n->span, "the arguments of a range must be known before the program runs (literals, scalar inputs without a dtype, size() or shape())");
+		fail(c, GX_TYPE, n->span,
+			"the arguments of a range must be known before the program runs (literals, scalar inputs without a dtype, size() or shape())");
 		return -1;
 	}
 	return 0;

@@ -65,7 +65,8 @@ struct kernel {
 	int64_t extent[MAX_RANK];      /* outermost first; kept axes, then reduced ones */
 	int64_t nmap, nreduce;         /* products of the kept and the reduced extents */
 	int wide;                      /* 1: offsets or counts need 64 bits */
-	int inner;                     /* reductions: 1 when neighbouring elements in memory are folded together (a reduced axis is the fastest) */
+	/* reductions: 1 when neighbouring elements in memory are folded together (a reduced axis is the fastest) */
+	int inner;
 	struct code body, tail;        /* tail: reductions only */
 	struct port *port; int nport;
 	struct kbuf *buf; int nbuf;

@@ -281,11 +281,13 @@ static const struct {
 	int flags;
 } table[] = {
 	{"sum", red_sum, TAKES_DTYPE}, {"prod", red_prod, TAKES_DTYPE}, {"min", red_min, EMPTY_FAILS}, {"max", red_max, EMPTY_FAILS},
-	{"mean", red_mean, TAKES_DTYPE | FLOAT_DTYPE}, {"var", red_var, TAKES_DDOF | TAKES_DTYPE | FLOAT_DTYPE}, {"std", red_std, TAKES_DDOF | TAKES_DTYPE | FLOAT_DTYPE},
+	{"mean", red_mean, TAKES_DTYPE | FLOAT_DTYPE}, {"var", red_var, TAKES_DDOF | TAKES_DTYPE | FLOAT_DTYPE},
+	{"std", red_std, TAKES_DDOF | TAKES_DTYPE | FLOAT_DTYPE},
 	{"any", red_any, 0}, {"all", red_all, 0}, {"argmin", red_argmin, EMPTY_FAILS}, {"argmax", red_argmax, EMPTY_FAILS},
 	{"count", red_count, 0}, {"norm", red_norm, 0}, {"logsumexp", red_logsumexp, 0}, {"nansum", red_nansum, TAKES_DTYPE},
 	{"nanprod", red_nanprod, TAKES_DTYPE}, {"nanmin", red_nanmin, EMPTY_FAILS}, {"nanmax", red_nanmax, EMPTY_FAILS},
-	{"nanmean", red_nanmean, TAKES_DTYPE | FLOAT_DTYPE}, {"nanvar", red_nanvar, TAKES_DDOF | TAKES_DTYPE | FLOAT_DTYPE}, {"nanstd", red_nanstd, TAKES_DDOF | TAKES_DTYPE | FLOAT_DTYPE},
+	{"nanmean", red_nanmean, TAKES_DTYPE | FLOAT_DTYPE}, {"nanvar", red_nanvar, TAKES_DDOF | TAKES_DTYPE | FLOAT_DTYPE},
+	{"nanstd", red_nanstd, TAKES_DDOF | TAKES_DTYPE | FLOAT_DTYPE},
 };
 enum { NTABLE = sizeof table / sizeof *table };
 

@@ -106,7 +106,9 @@ int known_int(struct check_state *c, const struct ast *n, const char *what, int6
 	if (v.bad)
 		return -1;
 	if (v.weak != WEAK_INT || v.integer > INT64_MAX) {
-		fail(c, GX_TYPE, n->span, "%s must be an integer that is known before the program runs (a literal, a scalar input without a dtype, size() or shape())", what);
+		fail(c, GX_TYPE, n->span,
+			"%s must be an integer that is known before the program runs (a literal, a scalar input without a dtype, "
+			"size() or shape())", what);
 		return -1;
 	}
 	*out = (int64_t)v.integer;

@@ -111,93 +111,108 @@ static void print_slice(const struct ast *n, struct buf *b)
 	}
 }
 
-static void print(const struct ast *n, struct buf *b)
+static void print_chain(const struct ast *n, struct buf *b)
+{
+	buf_char(b, '(');
+	print(n->kid, b);
+	for (const struct ast *r = n->kid->next; r; r = r->next) {
+		buf_fmt(b, " %s ", ast_operator(r->name));
+		print(r->kid, b);
+	}
+	buf_char(b, ')');
+}
+
+static void print_choice(const struct ast *n, struct buf *b)
+{
+	buf_char(b, '(');
+	print(n->kid, b);
+	buf_str(b, " ? ");
+	print(n->kid->next, b);
+	buf_str(b, " : ");
+	print(n->last, b);
+	buf_char(b, ')');
+}
+
+static void print_def(const struct ast *n, struct buf *b)
+{
+	buf_fmt(b, "def %s(", n->name);
+	for (const struct ast *p = n->kid; p != n->last; p = p->next)
+		buf_fmt(b, "%s%s", p->name, p->next == n->last ? "" : ", ");
+	buf_str(b, ") = ");
+	print(n->last, b);
+}
+
+static void print_leaf(const struct ast *n, struct buf *b)
 {
 	char number[40];
 
+	if (n->kind == AST_INT)
+		buf_fmt(b, "%llu", (unsigned long long)n->integer);
+	else if (n->kind == AST_BOOL)
+		buf_str(b, n->integer ? "true" : "false");
+	else if (n->kind == AST_FLOAT) {
+		number_text(n->real, number);
+		buf_fmt(b, "%s%s", number, strpbrk(number, ".einf") ? "" : ".0");
+	} else
+		buf_str(b, n->kind == AST_NAME ? n->name : n->kind == AST_NONE ? "None" : "...");
+}
+
+/* `before`, the list from `kid` on, `after`. */
+static void print_around(const char *before, const struct ast *kid, const char *after, struct buf *b)
+{
+	buf_str(b, before);
+	print_list(kid, b);
+	buf_str(b, after);
+}
+
+static void print(const struct ast *n, struct buf *b)
+{
 	switch ((enum ast_kind)n->kind) {
 	case AST_INT:
-		buf_fmt(b, "%llu", (unsigned long long)n->integer);
-		break;
 	case AST_FLOAT:
-		number_text(n->real, number);
-		buf_str(b, number);
-		if (!strpbrk(number, ".einf"))
-			buf_str(b, ".0");
-		break;
 	case AST_BOOL:
-		buf_str(b, n->integer ? "true" : "false");
-		break;
 	case AST_NAME:
-		buf_str(b, n->name);
+	case AST_NONE:
+	case AST_ELLIPSIS:
+		print_leaf(n, b);
 		break;
 	case AST_CALL:
 		if (n->infix) {
 			print_infix(n, b);
 			break;
 		}
-		buf_fmt(b, "%s(", n->name);
-		print_list(n->kid, b);
-		buf_char(b, ')');
+		buf_str(b, n->name);
+		print_around("(", n->kid, ")", b);
 		break;
 	case AST_CHAIN:
-		buf_char(b, '(');
-		print(n->kid, b);
-		for (const struct ast *r = n->kid->next; r; r = r->next) {
-			buf_fmt(b, " %s ", ast_operator(r->name));
-			print(r->kid, b);
-		}
-		buf_char(b, ')');
+		print_chain(n, b);
 		break;
 	case AST_REL:
 		break;
 	case AST_COND:
-		buf_char(b, '(');
-		print(n->kid, b);
-		buf_str(b, " ? ");
-		print(n->kid->next, b);
-		buf_str(b, " : ");
-		print(n->last, b);
-		buf_char(b, ')');
+		print_choice(n, b);
 		break;
 	case AST_INDEX:
 		print(n->kid, b);
-		buf_char(b, '[');
-		print_list(n->kid->next, b);
-		buf_char(b, ']');
+		print_around("[", n->kid->next, "]", b);
 		break;
 	case AST_SLICE:
 		print_slice(n, b);
-		break;
-	case AST_NONE:
-		buf_str(b, "None");
-		break;
-	case AST_ELLIPSIS:
-		buf_str(b, "...");
 		break;
 	case AST_ATTR:
 		print(n->kid, b);
 		buf_fmt(b, ".%s", n->name);
 		break;
 	case AST_TUPLE:
-		buf_char(b, '(');
-		print_list(n->kid, b);
-		buf_str(b, n->nkids == 1 ? ",)" : ")");
+		print_around("(", n->kid, n->nkids == 1 ? ",)" : ")", b);
 		break;
 	case AST_KEYWORD:
-		buf_fmt(b, "%s=", n->name);
-		print(n->kid, b);
-		break;
 	case AST_ASSIGN:
-		buf_fmt(b, "%s = ", n->name);
+		buf_fmt(b, n->kind == AST_KEYWORD ? "%s=" : "%s = ", n->name);
 		print(n->kid, b);
 		break;
 	case AST_DEF:
-		buf_fmt(b, "def %s(", n->name);
-		for (const struct ast *p = n->kid; p != n->last; p = p->next)
-			buf_fmt(b, "%s%s", p->name, p->next == n->last ? "" : ", ");
-		buf_str(b, ") = ");
-		print(n->last, b);
+		print_def(n, b);
 		break;
 	case AST_PROGRAM:
 		for (const struct ast *s = n->kid; s; s = s->next) {

@@ -149,7 +149,8 @@ static gx_status allocate_outputs(gx_context *ctx, const gx_program *p, gx_array
 	return s;
 }
 
-static gx_status eval_run(gx_context *ctx, const gx_program *p, const gx_array *inputs, int ninputs, gx_array *outputs, int noutputs, gx_error *err)
+static gx_status eval_run(gx_context *ctx, const gx_program *p, const gx_array *inputs, int ninputs, gx_array *outputs,
+	int noutputs, gx_error *err)
 {
 	void **fresh = gx_calloc((size_t)noutputs + 1, sizeof *fresh);
 	gx_status s;

@@ -39,14 +39,16 @@ static gx_status index_error(const gx_program *p, const struct run_failure *f, g
 		diag_error(&d, GX_INDEX, c->span, "index %lld (`%s`) is out of range for axis %d of `%s` (size %lld); nothing was written",
 			(long long)f->value, c->index, c->axis, c->array, (long long)c->size);
 	else
-		diag_error(&d, GX_INDEX, c->span, "index %lld at element %s of `%s` is out of range for axis %d of `%s` (size %lld); nothing was written",
+		diag_error(&d, GX_INDEX, c->span,
+			"index %lld at element %s of `%s` is out of range for axis %d of `%s` (size %lld); nothing was written",
 			(long long)f->value, element_at(&c->shape, f->position, text), c->index, c->axis, c->array, (long long)c->size);
 	return diag_fill(&d, err);
 }
 
 /* ---- CPU ---- */
 
-static gx_status run_cpu(gx_context *ctx, const gx_program *p, const gx_array **in, const gx_array **out, struct run_arrays *r, gx_error *err)
+static gx_status run_cpu(gx_context *ctx, const gx_program *p, const gx_array **in, const gx_array **out, struct run_arrays *r,
+	gx_error *err)
 {
 	struct run_failure f = {-1, 0, 0};
 	double t0 = clock_ms();
@@ -100,8 +102,8 @@ static gx_status stage_inputs(gx_context *ctx, const gx_program *p, const gx_arr
 	return s;
 }
 
-static gx_status run_cuda(gx_context *ctx, const gx_program *p, const gx_array **in, const gx_array **out, struct run_arrays *r, void *stream,
-	gx_error *err)
+static gx_status run_cuda(gx_context *ctx, const gx_program *p, const gx_array **in, const gx_array **out,
+	struct run_arrays *r, void *stream, gx_error *err)
 {
 	struct run_failure f = {-1, 0, 0};
 	struct staged st = {0};
@@ -128,7 +130,8 @@ static gx_status run_cuda(gx_context *ctx, const gx_program *p, const gx_array *
 		s = index_error(p, &f, err);
 	for (int i = 0; i < p->plan->noutput && !s; i++)
 		if (out[i]->place == GX_PLACE_HOST && array_count(out[i]) > 0)
-			s = cuda_engine_download(ctx->cuda, out[i]->data, r->output[i], (size_t)array_count(out[i]) * gx_dtype_size(out[i]->dtype), stream, err);
+			s = cuda_engine_download(ctx->cuda, out[i]->data, r->output[i],
+				(size_t)array_count(out[i]) * gx_dtype_size(out[i]->dtype), stream, err);
 	for (int i = 0; i < st.n; i++)
 		cuda_engine_free(ctx->cuda, st.data[i]);
 	free(st.data);
@@ -137,8 +140,8 @@ static gx_status run_cuda(gx_context *ctx, const gx_program *p, const gx_array *
 
 enum { FEW = 16 };
 
-gx_status gx_run(gx_context *ctx, const gx_program *p, const gx_array *inputs, int ninputs, const gx_array *outputs, int noutputs, void *stream,
-	gx_error *err)
+gx_status gx_run(gx_context *ctx, const gx_program *p, const gx_array *inputs, int ninputs, const gx_array *outputs,
+	int noutputs, void *stream, gx_error *err)
 {
 	int n = p->nbinding + p->plan->noutput;
 	const gx_array *few[FEW], **in = few, **out;

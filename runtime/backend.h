@@ -31,18 +31,22 @@ struct cuda_engine;
 gx_status cuda_engine_open(const gx_options *opt, int ordinal, struct cuda_engine **e, gx_error *err);
 void cuda_engine_close(struct cuda_engine *e);
 const char *cuda_engine_note(const struct cuda_engine *e);
-/* Text, cache, compiler, module for every kernel. Gives *image: cuda_image_free. cost fields cached, ms_codegen, ms_compile, ms_load are filled. */
+/* Text, cache, compiler, module for every kernel. Gives *image: cuda_image_free. cost fields cached, ms_codegen, ms_compile,
+ * ms_load are filled. */
 struct cuda_image;
 gx_status cuda_prepare(struct cuda_engine *e, const struct plan *p, gx_math math, struct cuda_image **image, gx_cost *cost, gx_error *err);
 void cuda_image_free(struct cuda_engine *e, struct cuda_image *image);
-/* Enqueue all kernels on stream; device addresses only. When the plan has checks, waits for them and fills *f. ms (may be NULL): waits and gives GPU time. */
+/* Enqueue all kernels on stream; device addresses only. When the plan has checks, waits for them and fills *f. ms (may be NULL):
+ * waits and gives GPU time. */
 gx_status cuda_engine_run(struct cuda_engine *e, const struct plan *p, struct cuda_image *image, const struct run_arrays *device,
 	void *stream, struct run_failure *f, double *ms, gx_error *err);
 gx_status cuda_engine_sync(struct cuda_engine *e, void *stream, gx_error *err);
 gx_status cuda_engine_alloc(struct cuda_engine *e, size_t bytes, void **data, gx_error *err);
 void cuda_engine_free(struct cuda_engine *e, void *data);
-gx_status cuda_engine_upload(struct cuda_engine *e, void *device, const void *host, size_t bytes, void *stream, gx_error *err);   /* returns when host may be reused */
-gx_status cuda_engine_download(struct cuda_engine *e, void *host, const void *device, size_t bytes, void *stream, gx_error *err); /* returns when done */
+/* returns when host may be reused */
+gx_status cuda_engine_upload(struct cuda_engine *e, void *device, const void *host, size_t bytes, void *stream, gx_error *err);
+/* returns when done */
+gx_status cuda_engine_download(struct cuda_engine *e, void *host, const void *device, size_t bytes, void *stream, gx_error *err);
 int cuda_engine_ordinal(const struct cuda_engine *e);   /* of its GPU: 0, 1, ... */
 /* "sm_90" of the engine's device. */
 const char *cuda_engine_arch(const struct cuda_engine *e);

@@ -1,4 +1,5 @@
 # sizes.awk -- C sources -> files over 500 lines, functions over 60 lines, lines over 140 columns; last, the sizes at large.
+# The lexer is one function by nature: its table of rules.
 # A function runs from the `{` in column 1 to the `}` in column 1 (the house's style puts them there).
 FNR == 1 {
 	finish()
@@ -15,7 +16,7 @@ FNR == 1 {
 	n = FNR - start - 1
 	count[n]++
 	functions++
-	if (n > 60)
+	if (n > 60 && FILENAME !~ /\.re$/)
 		bad(FILENAME ":" start ": a function of " n " lines")
 	start = 0
 }

@@ -286,7 +286,7 @@ static double ulps(gx_dtype t, const void *x, const void *y)
 {
 	int64_t i = 0, j = 0;
 	size_t n = gx_dtype_size(t);
-	int64_t sign = (int64_t)1 << (8 * n - 1);
+	int64_t sign = (int64_t)((uint64_t)1 << (8 * n - 1));
 	char a[40], b[40];
 
 	memcpy(&i, x, n);
