@@ -29,7 +29,8 @@ struct literal {
 	int rank;                   /* -1 until the first number fixes it */
 	char *data;
 	size_t n, cap;
-	const char *wrong;
+	const char *wrong;          /* a sentence, when something is */
+	char text[64];              /* room for it */
 };
 
 static void spaces(struct literal *l)
@@ -66,7 +67,8 @@ static int push_number(struct literal *l, double real, int64_t integer, int whol
 	s = gx_eval(ctx, text, &in, 1, &out, 1, &err);
 	gx_close(ctx);
 	if (s) {
-		l->wrong = "a value is out of range for the type";
+		snprintf(l->text, sizeof l->text, "a value is out of the range of %s", gx_dtype_name(l->type));
+		l->wrong = l->text;
 		return -1;
 	}
 	l->n++;
@@ -166,41 +168,67 @@ static int literal(const char *name, const char *spec, struct input *in)
 
 /* ---- files ---- */
 
+struct folder {
+	char *names[400];   /* .npy files, without the extension */
+	int n;
+	char other[300];    /* a file of that name in another format */
+};
+
+static int by_name(const void *a, const void *b)
+{
+	return strcmp(*(char *const *)a, *(char *const *)b);
+}
+
+static void see_file(struct folder *f, const char *file, const char *name)
+{
+	static const char *const formats[] = {".npz", ".csv", ".tsv", ".txt"};
+	size_t len = strlen(file), n = strlen(name);
+
+	for (size_t i = 0; i < sizeof formats / sizeof *formats; i++)
+		if (len == n + 4 && !strncmp(file, name, n) && !strcmp(file + n, formats[i]))
+			snprintf(f->other, sizeof f->other, "%s", file);
+	if (len < 5 || strcmp(file + len - 4, ".npy") != 0 || file[0] == '.' || f->n == 400)
+		return;
+	f->names[f->n] = strndup(file, len - 4);
+	f->n += f->names[f->n] != NULL;
+}
+
+static void print_shown(const char *s)
+{
+	for (; *s; s++)
+		fputc((unsigned char)*s < 32 || *s == 127 ? '?' : *s, stderr);
+}
+
+/* What is in this folder, and what of it may have been meant. */
 static void list_folder(const char *name)
 {
 	DIR *d = opendir(".");
-	struct dirent *e;
+	struct folder f = {.n = 0};
 	struct suggestion s = {.wanted = name};
-	static char best[256];
-	char list[600] = "";
-	int n = 0;
+	struct dirent *e;
 
-	if (!d)
-		return;
-	while ((e = readdir(d))) {
-		size_t len = strlen(e->d_name);
-		char base[256];
-
-		if (len < 5 || strcmp(e->d_name + len - 4, ".npy") != 0 || e->d_name[0] == '.')
-			continue;
-		snprintf(base, sizeof base, "%.*s", (int)(len - 4), e->d_name);
-		s.best = NULL;
-		s.distance = 0;
-		diag_suggest(&s, base);
-		if (s.best && (!best[0] || s.distance < diag_distance(name, best)))
-			snprintf(best, sizeof best, "%s", base);
-		if (n++ < 12 && strlen(list) + len + 3 < sizeof list) {
-			strcat(list, n > 1 ? ", " : "");
-			strcat(list, e->d_name);
+	while (d && (e = readdir(d)))
+		see_file(&f, e->d_name, name);
+	if (d)
+		closedir(d);
+	if (f.n)
+		qsort(f.names, (size_t)f.n, sizeof *f.names, by_name);
+	fputs(f.n ? "found:" : "found: no .npy files in this folder", stderr);
+	for (int i = 0; i < f.n; i++) {
+		diag_suggest(&s, f.names[i]);
+		if (i < 12) {
+			fputs(i ? ", " : " ", stderr);
+			print_shown(f.names[i]);
+			fputs(".npy", stderr);
 		}
 	}
-	closedir(d);
-	for (char *c = list; *c; c++)
-		if ((unsigned char)*c < 32 || *c == 127)
-			*c = '?';
-	fprintf(stderr, "found: %s%s\n", n ? list : "no .npy files in this folder", n > 12 ? ", ..." : "");
-	if (best[0])
-		fprintf(stderr, "hint: did you mean `%s`?\n", best);
+	fputs(f.n > 12 ? ", ...\n" : "\n", stderr);
+	if (f.other[0])
+		fprintf(stderr, "hint: there is %s: add %s=%s\n", f.other, name, f.other);
+	else if (s.best)
+		fprintf(stderr, "hint: did you mean `%s`?\n", s.best);
+	for (int i = 0; i < f.n; i++)
+		free(f.names[i]);
 }
 
 static int from_file(const char *name, const char *spec, int default_name, struct input *in)

@@ -136,6 +136,14 @@ static int unknown(const char *arg)
 	return EXIT_USAGE;
 }
 
+/* x=a.npy where the program should be. */
+static int looks_like_binding(const char *arg)
+{
+	const char *eq = strchr(arg, '=');
+
+	return eq && is_name(arg, (size_t)(eq - arg)) && eq[1] && !strpbrk(arg, " (;\n");
+}
+
 static int positional(struct options *o, char *arg)
 {
 	struct pair p;
@@ -147,7 +155,16 @@ static int positional(struct options *o, char *arg)
 	p = split(arg);
 	if (!p.name) {
 		complain("expected name=binding, found `%s`", arg);
-		fprintf(stderr, "hint: the program is one argument: put it in quotes; statements are separated by ;\n");
+		if (o->program && o->program[0] == '-')
+			fprintf(stderr, "hint: %s was taken as the program; gpuexpr --help lists the options\n", o->program);
+		else if (o->program && looks_like_binding(o->program))
+			fprintf(stderr, "hint: the program comes first: gpuexpr '%s' %s\n", arg, o->program);
+		else
+			fprintf(stderr, "hint: the program is one argument: put it in quotes; statements are separated by ;\n");
+		return EXIT_USAGE;
+	}
+	if (!p.value[0]) {
+		complain("%s=: there is nothing behind the =", p.name);
 		return EXIT_USAGE;
 	}
 	o->binding[o->nbinding++] = p;
@@ -173,6 +190,41 @@ static int option(struct options *o, int i, char **argv, int *at)
 	return set(o, i, value);
 }
 
+/* Names that stand twice where once is meant; the two uses of standard input. */
+static int check_pairs(const struct options *o)
+{
+	const char *from_stdin = o->file && !strcmp(o->file, "-") ? "the program" : NULL;
+
+	for (int i = 0; i < o->nbinding; i++) {
+		const struct pair *p = &o->binding[i];
+
+		for (int k = 0; k < i; k++)
+			if (!strcmp(p->name, o->binding[k].name)) {
+				complain("`%s` is bound twice: %s=%s and %s=%s", p->name, p->name, o->binding[k].value, p->name, p->value);
+				return EXIT_USAGE;
+			}
+		if (p->value[0] != '-' || (p->value[1] && p->value[1] != '.' && p->value[1] != ':'))
+			continue;
+		if (from_stdin) {
+			complain("standard input cannot be both %s%s%s and `%s`", o->file ? "" : "`", from_stdin, o->file ? "" : "`", p->name);
+			return EXIT_USAGE;
+		}
+		from_stdin = p->name;
+	}
+	for (int i = 0; i < o->noutput; i++)
+		for (int k = 0; k < i; k++)
+			if (!o->output[i].name == !o->output[k].name && (!o->output[i].name || !strcmp(o->output[i].name, o->output[k].name))) {
+				complain("-o is given twice%s%s: %s and %s", o->output[i].name ? " for " : "", o->output[i].name ? o->output[i].name : "",
+					o->output[k].value, o->output[i].value);
+				return EXIT_USAGE;
+			}
+	if (o->verify && o->device == DEVICE_CPU) {
+		complain("--verify compares the GPU with the CPU; it does not go with --device=cpu");
+		return EXIT_USAGE;
+	}
+	return 0;
+}
+
 int options_parse(struct options *o, int argc, char **argv)
 {
 	int rc = 0, only = 0;
@@ -187,6 +239,8 @@ int options_parse(struct options *o, int argc, char **argv)
 		complain("out of memory");
 		return EXIT_MEMORY;
 	}
+	for (int i = 1; i < argc && strcmp(argv[i], "--"); i++)   /* errors of the options are JSON, too */
+		o->json |= !strcmp(argv[i], "--json");
 	for (int i = 1; i < argc && argv[i]; i++)   /* -f changes what the first plain argument is */
 		if (!strcmp(argv[i], "-f") || !strncmp(argv[i], "--file", 6))
 			o->file = "";
@@ -204,5 +258,5 @@ int options_parse(struct options *o, int argc, char **argv)
 		else
 			rc = positional(o, argv[i]);
 	}
-	return rc;
+	return rc ? rc : check_pairs(o);
 }

@@ -2,13 +2,16 @@
 #ifndef TOOL_TOOL_H
 #define TOOL_TOOL_H
 
+#include <stdio.h>
+
 #include "base/buf.h"
 #include "formats/format.h"
 #include "include/gpuexpr.h"
 
 /* Exit codes: part of the interface. */
 enum {
-	EXIT_OK = 0, EXIT_USAGE = 2, EXIT_FORMULA = 3, EXIT_INPUT = 4, EXIT_OUTPUT = 5, EXIT_DEVICE = 6, EXIT_MEMORY = 7, EXIT_BUG = 70
+	EXIT_OK = 0, EXIT_USAGE = 2, EXIT_FORMULA = 3, EXIT_INPUT = 4, EXIT_OUTPUT = 5, EXIT_DEVICE = 6, EXIT_MEMORY = 7, EXIT_BUG = 70,
+	EXIT_PIPE = 141              /* the reader of standard output has gone */
 };
 
 enum { DEVICE_AUTO = -2, DEVICE_CPU = -1 };
@@ -44,6 +47,44 @@ struct input {
 int inputs_bind(const struct options *o, const gx_formula *f, struct input **in, int *n);
 void inputs_free(struct input *in, int n);
 
+/* One call of the command on a program. */
+struct job {
+	struct options o;
+	char *text; size_t length;
+	gx_formula *f;
+	gx_context *cpu, *gpu;
+	gx_program *p, *pgpu;
+	struct input *in; int nin;
+	gx_array *inputs;
+	gx_array *out; int nout;
+	struct output *file; char *is_file;   /* per output; is_file: open, neither published nor abandoned */
+	gx_cost cost;
+	double ms_read, ms_open, ms_run, ms_write, ms_device;
+	int on_gpu;
+};
+
+/* outputs.c, in the order of the calls; each gives 0, or an exit code after a message. */
+enum { FILE_NAME = 300 };
+int outputs_describe(struct job *j);                  /* names, types and shapes into j->out */
+int outputs_open(struct job *j);                      /* check -o and the places; nothing is created */
+int outputs_allocate(struct job *j, gx_array *out);   /* host memory for each; out: as j->out */
+int outputs_write(struct job *j);                     /* write all, then publish all */
+void outputs_abandon(struct job *j);
+/* Path of output i, made in `file` where no -o names it; NULL: it is printed. */
+const char *output_path(const struct job *j, int i, char file[FILE_NAME]);
+
+/* report.c: what goes to standard output, and --time to standard error. */
+int print_results(struct job *j);
+void print_json(struct job *j);
+void print_dry_run(struct job *j);
+void print_times(struct job *j);
+int print_stage(struct job *j, const char *stage);
+void print_json_error(int code);                      /* of the message that complain or failed gave first */
+
+/* tables.c: --ops, --devices, --doctor, --cache; an exit code. */
+int tables(const struct options *o);
+
+/* show.c */
 /* NumPy-like text of a C-contiguous host array, elements beyond `edge` at each end of an axis left out when there are more than 1000. */
 void array_text(const gx_array *a, struct buf *b);
 /* dtype, shape, min, mean, max and corners. */
@@ -56,6 +97,11 @@ double now_ms(void);
 int64_t element_count(const gx_array *a);
 /* "gpuexpr: " and a message on standard error. */
 void complain(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
-int exit_code(gx_status s);     /* of a library call that concerned the formula or the run */
+/* The same for an error of the library; returns the exit code of its status. */
+int failed(const gx_error *err);
+const gx_error *first_error(void);   /* what complain and failed said first */
+void shape_print(FILE *f, const gx_array *a);   /* (2, 3) */
+int reader_gone(void);               /* standard output is a pipe that nobody reads any more */
+gx_options library_options(const struct options *o, int device);
 
 #endif

@@ -1,0 +1,248 @@
+/* outputs.c -- where the results of a program go: names checked and paths opened before anything runs, memory for all of them, then
+ * everything is written, and only then everything is published. */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/sysinfo.h>
+#include <unistd.h>
+
+#include "base/diag.h"
+#include "tool/tool.h"
+
+const char *output_path(const struct job *j, int i, char file[FILE_NAME])
+{
+	const char *name = j->out[i].name;
+
+	for (int k = 0; k < j->o.noutput; k++)
+		if (j->o.output[k].name ? !strcmp(j->o.output[k].name, name) : j->nout == 1)
+			return j->o.output[k].value;
+	if (!name[0])
+		return NULL;   /* printed */
+	snprintf(file, FILE_NAME, "%s.npy", name);
+	return file;
+}
+
+static int to_stdout(const struct job *j, int i)
+{
+	char file[FILE_NAME];
+	const char *path = output_path(j, i, file);
+
+	return path && path[0] == '-' && (!path[1] || path[1] == '.');
+}
+
+/* Is there an output for this -o? */
+static int check_option(const struct job *j, int k)
+{
+	const struct pair *p = &j->o.output[k];
+	struct suggestion s = {.wanted = p->name};
+
+	if (!p->name && j->nout == 1)
+		return 0;
+	if (!p->name) {
+		complain("-o %s: the program has %d outputs; write -o name=path", p->value, j->nout);
+		return EXIT_USAGE;
+	}
+	for (int i = 0; i < j->nout; i++) {
+		if (j->out[i].name[0] && !strcmp(p->name, j->out[i].name))
+			return 0;
+		diag_suggest(&s, j->out[i].name);
+	}
+	complain("-o %s=%s: the program has no output `%s`%s%s%s", p->name, p->value, p->name, s.best ? "; did you mean `" : "", s.best ? s.best : "",
+		s.best ? "`?" : "");
+	return EXIT_USAGE;
+}
+
+/* Standard output holds one thing. */
+static int check_stdout(const struct job *j)
+{
+	int first = -1, printed = 0;
+
+	for (int i = 0; i < j->nout; i++) {
+		char file[FILE_NAME];
+
+		printed |= !output_path(j, i, file);
+		if (!to_stdout(j, i))
+			continue;
+		if (first >= 0) {
+			complain("two outputs go to standard output: %s and %s", j->out[first].name, j->out[i].name);
+			return EXIT_USAGE;
+		}
+		first = i;
+	}
+	if (first >= 0 && (printed || j->o.json)) {
+		complain("standard output cannot hold both %s and the array that -o sends there", j->o.json ? "--json" : "printed results");
+		return EXIT_USAGE;
+	}
+	return 0;
+}
+
+static int open_output(struct job *j, int i)
+{
+	char file[FILE_NAME];
+	const char *path = output_path(j, i, file);
+	gx_error err;
+
+	if (!path)
+		return 0;
+	if (path == file && strlen(j->out[i].name) + 5 > FILE_NAME) {
+		complain("the name of an output is too long for a file name");
+		return EXIT_OUTPUT;
+	}
+	if (!strcmp(path, "-") && isatty(1) && !j->o.force && !j->o.dry_run) {
+		complain("refusing to write a binary file to a terminal; redirect it, or use -o -.csv");
+		return EXIT_OUTPUT;
+	}
+	if (output_open(path, j->o.force, &j->file[i], &err)) {
+		failed(&err);
+		return err.status == GX_NOMEM ? EXIT_MEMORY : EXIT_OUTPUT;
+	}
+	j->is_file[i] = 1;
+	return 0;
+}
+
+static int check_twice(const struct job *j)
+{
+	for (int i = 0; i < j->nout; i++)
+		for (int k = 0; k < i; k++)
+			if (j->is_file[i] && j->is_file[k] && j->file[i].path && j->file[k].path && !strcmp(j->file[i].path, j->file[k].path)) {
+				complain("two outputs go to %s", j->file[i].shown);
+				return EXIT_USAGE;
+			}
+	return 0;
+}
+
+int outputs_describe(struct job *j)
+{
+	while (gx_formula_output(j->f, j->nout))
+		j->nout++;
+	j->out = calloc((size_t)j->nout + 1, sizeof *j->out);
+	j->file = calloc((size_t)j->nout + 1, sizeof *j->file);
+	j->is_file = calloc((size_t)j->nout + 1, 1);
+	if (!j->out || !j->file || !j->is_file) {
+		complain("out of memory");
+		return EXIT_MEMORY;
+	}
+	for (int i = 0; i < j->nout; i++)
+		gx_program_output(j->p, i, &j->out[i]);
+	return 0;
+}
+
+int outputs_open(struct job *j)
+{
+	int rc = 0;
+
+	for (int k = 0; k < j->o.noutput && !rc; k++)
+		rc = check_option(j, k);
+	rc = rc ? rc : check_stdout(j);
+	for (int i = 0; i < j->nout && !rc; i++)
+		rc = open_output(j, i);
+	return rc ? rc : check_twice(j);
+}
+
+/* ---- memory ---- */
+
+/* Bytes that this machine, or the container, can ever give; asked because malloc promises more than there is. */
+static double memory_here(void)
+{
+	static const char *const limits[] = {"/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes"};
+	struct sysinfo s;
+	double most = sysinfo(&s) ? 1e30 : ((double)s.totalram + (double)s.totalswap) * s.mem_unit;
+
+	for (size_t i = 0; i < sizeof limits / sizeof *limits; i++) {
+		FILE *f = fopen(limits[i], "r");
+		double v;
+
+		if (f && fscanf(f, "%lf", &v) == 1 && v > 0 && v < most)
+			most = v;
+		if (f)
+			fclose(f);
+	}
+	return most;
+}
+
+static const char *size_text(double bytes, char text[32])
+{
+	static const char *const unit[] = {"bytes", "kB", "MB", "GB", "TB", "PB", "EB"};
+	int k = 0;
+
+	for (; bytes >= 999.95 && k < 6; k++)
+		bytes /= 1000;
+	snprintf(text, 32, "%.*f %s", k ? 1 : 0, bytes, unit[k]);
+	return text;
+}
+
+static int too_large(const gx_array *a, double bytes)
+{
+	char need[32], have[32];
+
+	complain("out of memory: %s%s needs %s (%s, %lld elements); this machine has %s", a->name[0] ? "the output " : "the result", a->name,
+		size_text(bytes, need), gx_dtype_name(a->dtype), (long long)element_count(a), size_text(memory_here(), have));
+	return EXIT_MEMORY;
+}
+
+int outputs_allocate(struct job *j, gx_array *out)
+{
+	double here = memory_here(), all = 0;
+	gx_error err;
+
+	for (int i = 0; i < j->nout; i++) {
+		double bytes = (double)element_count(&out[i]) * (double)gx_dtype_size(out[i].dtype);
+
+		all += bytes;
+		if (all > here || gx_alloc_host(j->cpu, (size_t)element_count(&out[i]) * gx_dtype_size(out[i].dtype), &out[i].data, &err))
+			return too_large(&out[i], bytes);
+	}
+	return 0;
+}
+
+/* ---- writing ---- */
+
+static void say_written(const struct job *j, int i)
+{
+	const gx_array *a = &j->out[i];
+	char file[FILE_NAME];
+
+	if (!j->o.verbose && (j->o.quiet || !isatty(2)))
+		return;
+	fprintf(stderr, "wrote %s: %s ", to_stdout(j, i) ? "to standard output" : output_path(j, i, file), gx_dtype_name(a->dtype));
+	shape_print(stderr, a);
+	fputc('\n', stderr);
+}
+
+static int not_written(const gx_error *err, const struct output *o)
+{
+	if (!o->path && reader_gone())
+		return EXIT_PIPE;   /* as any filter: quietly */
+	failed(err);
+	return err->status == GX_NOMEM ? EXIT_MEMORY : EXIT_OUTPUT;
+}
+
+int outputs_write(struct job *j)
+{
+	double t = now_ms();
+	gx_error err;
+
+	for (int i = 0; i < j->nout; i++)
+		if (j->is_file[i] && output_write(&j->file[i], &j->out[i], &err))
+			return not_written(&err, &j->file[i]);
+	for (int i = 0; i < j->nout; i++) {
+		if (!j->is_file[i])
+			continue;
+		j->is_file[i] = 0;
+		if (output_commit(&j->file[i], &err)) {
+			failed(&err);
+			return EXIT_OUTPUT;
+		}
+		say_written(j, i);
+	}
+	j->ms_write = now_ms() - t;
+	return 0;
+}
+
+void outputs_abandon(struct job *j)
+{
+	for (int i = 0; i < j->nout && j->is_file; i++)
+		if (j->is_file[i])
+			output_abandon(&j->file[i]);
+}
