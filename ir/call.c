@@ -23,8 +23,6 @@ static void suggest_function(struct check_state *c, const char *name)
 		diag_suggest(&s, type_table[i].name);
 		diag_suggest(&s, type_table[i].abbr);
 	}
-	diag_suggest(&s, "clip");
-	diag_suggest(&s, "relu");
 	suggest_reductions(&s);
 	suggest_makes(&s);
 	for (size_t i = 0; i < c->ndef; i++)
@@ -82,13 +80,15 @@ static struct val call_builtin(struct check_state *c, const struct function_info
 	for (int i = 0; i < n; i++) {
 		if (n == 1)
 			arg[i] = harden(c, arg[i]);
-		if (!arg[i].weak)
+		if (!arg[i].weak && fn->floats)
 			arg[i] = convert(c, arg[i], float_of(arg[i].type));
 	}
-	if (n == 2 && arg[0].weak && arg[1].weak)
+	if (n == 2 && fn->floats && arg[0].weak && arg[1].weak)
 		arg[0] = convert(c, arg[0], GX_FLOAT64);
 	c->f->text = c->builtin[at].text;
+	c->library++;
 	v = inline_def(c, c->builtin[at].def, arg, n, call);
+	c->library--;
 	c->f->text = keep;
 	if (c->diag->status != GX_OK) {
 		c->diag->span = call->span;
@@ -190,14 +190,6 @@ static struct val call_function(struct check_state *c, struct call *k, const cha
 	}
 	if (!strcmp(name, "positive"))
 		return v[0];
-	if (!strcmp(name, "relu"))
-		return too_many(c, k, 1, 1) ? poison() : apply2(c, "max", harden(c, v[0]), weak_int(0, 0, n->span), n->at);
-	if (!strcmp(name, "clip")) {
-		if (too_many(c, k, 3, 3))
-			return poison();
-		v[0] = apply2(c, "max", v[0], v[1], n->at);
-		return v[0].bad ? v[0] : apply2(c, "min", v[0], v[2], n->at);
-	}
 	if (!strncmp(name, "logical_", 8)) {
 		if (too_many(c, k, name[8] == 'n' ? 1 : 2, name[8] == 'n' ? 1 : 2))
 			return poison();
@@ -230,7 +222,7 @@ struct val call_value(struct check_state *c, const struct ast *n)
 			return fail(c, GX_LIMIT, n->at, "%s has more than 16 arguments", n->name);
 		k.arg[k.n++] = a;
 	}
-	for (size_t i = c->ndef; i > 0 && !n->infix; i--) {
+	for (size_t i = c->ndef; i > 0 && !n->infix && !c->library; i--) {
 		if (strcmp(c->def[i - 1]->name, n->name) != 0)
 			continue;
 		if (only_plain(c, &k))

@@ -55,6 +55,7 @@ struct check_state {
 	const struct ast **def; size_t ndef, def_cap;
 	const struct ast *active[MAX_DEPTH]; int nactive;   /* defs being inlined */
 	struct { const char *name; const struct ast *def; struct text text; } builtin[64]; int nbuiltin;
+	int library;               /* inside a function of ops/functions.def: the program's own defs are not seen there */
 };
 
 /* Arguments of a call: positional nodes and keywords by name. */
@@ -102,6 +103,8 @@ int reduction_known(const char *name);
 int make_known(const char *name);
 void suggest_reductions(struct suggestion *s);
 void suggest_makes(struct suggestion *s);
+void reductions_table(struct buf *b);   /* Markdown, for --ops and docs/LANGUAGE.md */
+void makes_table(struct buf *b);
 
 /* check.c, call.c */
 void scope_set(struct check_state *c, struct scope *s, const char *name, struct val v, struct span span);

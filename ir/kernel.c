@@ -353,7 +353,7 @@ static void collapse(struct kernel *k)
 static void measure(struct kernel *k)
 {
 	const int64_t narrow = INT32_MAX;
-	int inner = 0, outer = 0;
+	double inner = 0, outer = 0;   /* elements that each order reads as neighbours */
 
 	k->nmap = k->nreduce = 1;
 	for (int a = 0; a < k->rank; a++)
@@ -361,15 +361,17 @@ static void measure(struct kernel *k)
 	k->wide = k->nmap > narrow || k->nreduce > narrow || (double)k->nmap * (double)k->nreduce > (double)narrow;
 	for (int i = 0; i < k->nport; i++) {
 		const struct port *p = &k->port[i];
-		double span = (double)llabs(p->access.off);
+		double span = (double)llabs(p->access.off), elements = 1;
 
-		for (int a = 0; a < k->rank; a++)
+		for (int a = 0; a < k->rank; a++) {
 			span += (double)llabs(p->access.stride[a]) * (double)(k->extent[a] > 0 ? k->extent[a] - 1 : 0);
+			elements *= p->access.stride[a] ? (double)k->extent[a] : 1;
+		}
 		k->wide |= span > (double)narrow || p->ngather;
 		if (p->in_tail || p->buf < 0 || !k->reduces || k->buf[p->buf].written)
 			continue;
-		inner += k->rank > k->nkept && llabs(p->access.stride[k->rank - 1]) == 1;
-		outer += k->nkept > 0 && llabs(p->access.stride[k->nkept - 1]) == 1;
+		inner += k->rank > k->nkept && llabs(p->access.stride[k->rank - 1]) == 1 ? elements : 0;
+		outer += k->nkept > 0 && llabs(p->access.stride[k->nkept - 1]) == 1 ? elements : 0;
 	}
 	k->inner = k->nkept == 0 || inner > outer || (inner == outer && k->rank > k->nkept
 		&& k->extent[k->rank - 1] >= k->extent[k->nkept - 1]);

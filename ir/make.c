@@ -443,10 +443,23 @@ static struct val make_shift(struct check_state *c, struct call *k)
 	return choose(c, inside, moved, fill, k->node->span);
 }
 
-static const struct { const char *name; maker *make; } table[] = {
-	{"arange", make_arange}, {"linspace", make_linspace}, {"full", make_full}, {"zeros", make_zeros}, {"ones", make_ones},
-	{"size", make_size}, {"shape", make_shape}, {"transpose", make_transpose}, {"reshape", make_reshape}, {"flip", make_flip},
-	{"squeeze", make_squeeze}, {"shift", make_shift},
+static const struct {
+	const char *name;
+	maker *make;
+	const char *forms, *doc;
+} table[] = {
+	{"arange", make_arange, "arange(n), arange(lo, hi), arange(lo, hi, step)", "lo, lo + step, ... below hi"},
+	{"linspace", make_linspace, "linspace(lo, hi, n)", "n float64 numbers from lo to hi, both included"},
+	{"full", make_full, "full(value, n, m, ...)", "an n x m x ... array of value"},
+	{"zeros", make_zeros, "zeros(n, m, ...)", "float64 zeros"},
+	{"ones", make_ones, "ones(n, m, ...)", "float64 ones"},
+	{"size", make_size, "size(a)", "number of elements, known before the program runs"},
+	{"shape", make_shape, "shape(a, axis)", "extent of an axis, known before the program runs"},
+	{"transpose", make_transpose, "transpose(a), transpose(a, 1, 0, ...)", "axes in reverse, or in the order given; a.T is transpose(a)"},
+	{"reshape", make_reshape, "reshape(a, n, m, ...)", "the elements in C order in another shape; one extent may be -1"},
+	{"flip", make_flip, "flip(a), flip(a, axis=0)", "reversed along all axes, or those given"},
+	{"squeeze", make_squeeze, "squeeze(a), squeeze(a, axis=0)", "without axes of extent 1"},
+	{"shift", make_shift, "shift(a, k, axis=0, edge=clamp, fill=0)", "the neighbour at distance k: element i is a[i - k]; edge is clamp, wrap, reflect or fill"},
 };
 enum { NTABLE = sizeof table / sizeof *table };
 
@@ -462,7 +475,13 @@ void suggest_makes(struct suggestion *s)
 {
 	for (int i = 0; i < NTABLE; i++)
 		diag_suggest(s, table[i].name);
-	diag_suggest(s, "clip");
+}
+
+void makes_table(struct buf *b)
+{
+	buf_str(b, "| arrays made and rearranged | |\n|---|---|\n");
+	for (int i = 0; i < NTABLE; i++)
+		buf_fmt(b, "| `%s` | %s |\n", table[i].forms, table[i].doc);
 }
 
 int make_call(struct check_state *c, struct call *k, struct val *out)

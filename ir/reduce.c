@@ -279,15 +279,29 @@ static const struct {
 	const char *name;
 	struct val (*make)(struct reduction *);
 	int flags;
+	const char *doc;
 } table[] = {
-	{"sum", red_sum, TAKES_DTYPE}, {"prod", red_prod, TAKES_DTYPE}, {"min", red_min, EMPTY_FAILS}, {"max", red_max, EMPTY_FAILS},
-	{"mean", red_mean, TAKES_DTYPE | FLOAT_DTYPE}, {"var", red_var, TAKES_DDOF | TAKES_DTYPE | FLOAT_DTYPE},
-	{"std", red_std, TAKES_DDOF | TAKES_DTYPE | FLOAT_DTYPE},
-	{"any", red_any, 0}, {"all", red_all, 0}, {"argmin", red_argmin, EMPTY_FAILS}, {"argmax", red_argmax, EMPTY_FAILS},
-	{"count", red_count, 0}, {"norm", red_norm, 0}, {"logsumexp", red_logsumexp, 0}, {"nansum", red_nansum, TAKES_DTYPE},
-	{"nanprod", red_nanprod, TAKES_DTYPE}, {"nanmin", red_nanmin, EMPTY_FAILS}, {"nanmax", red_nanmax, EMPTY_FAILS},
-	{"nanmean", red_nanmean, TAKES_DTYPE | FLOAT_DTYPE}, {"nanvar", red_nanvar, TAKES_DDOF | TAKES_DTYPE | FLOAT_DTYPE},
-	{"nanstd", red_nanstd, TAKES_DDOF | TAKES_DTYPE | FLOAT_DTYPE},
+	{"sum", red_sum, TAKES_DTYPE, "sum; bools and small integers in 64 bits, float16 in float32"},
+	{"prod", red_prod, TAKES_DTYPE, "product, with sum's types"},
+	{"min", red_min, EMPTY_FAILS, "smallest; NaN if there is one"},
+	{"max", red_max, EMPTY_FAILS, "largest; NaN if there is one"},
+	{"mean", red_mean, TAKES_DTYPE | FLOAT_DTYPE, "arithmetic mean"},
+	{"var", red_var, TAKES_DDOF | TAKES_DTYPE | FLOAT_DTYPE, "variance, divided by n - ddof"},
+	{"std", red_std, TAKES_DDOF | TAKES_DTYPE | FLOAT_DTYPE, "standard deviation, the root of var"},
+	{"any", red_any, 0, "whether one is true"},
+	{"all", red_all, 0, "whether all are true"},
+	{"argmin", red_argmin, EMPTY_FAILS, "place of the first smallest, or of the first NaN"},
+	{"argmax", red_argmax, EMPTY_FAILS, "place of the first largest, or of the first NaN"},
+	{"count", red_count, 0, "how many are not 0"},
+	{"norm", red_norm, 0, "root of the sum of squares"},
+	{"logsumexp", red_logsumexp, 0, "log(sum(exp(a))) without overflow"},
+	{"nansum", red_nansum, TAKES_DTYPE, "sum of what is not NaN"},
+	{"nanprod", red_nanprod, TAKES_DTYPE, "product of what is not NaN"},
+	{"nanmin", red_nanmin, EMPTY_FAILS, "smallest of what is not NaN"},
+	{"nanmax", red_nanmax, EMPTY_FAILS, "largest of what is not NaN"},
+	{"nanmean", red_nanmean, TAKES_DTYPE | FLOAT_DTYPE, "mean of what is not NaN"},
+	{"nanvar", red_nanvar, TAKES_DDOF | TAKES_DTYPE | FLOAT_DTYPE, "variance of what is not NaN"},
+	{"nanstd", red_nanstd, TAKES_DDOF | TAKES_DTYPE | FLOAT_DTYPE, "standard deviation of what is not NaN"},
 };
 enum { NTABLE = sizeof table / sizeof *table };
 
@@ -303,6 +317,14 @@ void suggest_reductions(struct suggestion *s)
 {
 	for (int i = 0; i < NTABLE; i++)
 		diag_suggest(s, table[i].name);
+}
+
+void reductions_table(struct buf *b)
+{
+	buf_str(b, "| reduction | | keywords beside axis= and keepdims= |\n|---|---|---|\n");
+	for (int i = 0; i < NTABLE; i++)
+		buf_fmt(b, "| `%s(a)` | %s | %s%s |\n", table[i].name, table[i].doc, table[i].flags & TAKES_DDOF ? "ddof= " : "",
+			table[i].flags & TAKES_DTYPE ? "dtype=" : "");
 }
 
 static int axes_of(struct reduction *r)

@@ -36,19 +36,23 @@ const struct helper_info helper_table[] = {
 const int nhelpers = sizeof helper_table / sizeof *helper_table;
 
 const struct function_info function_table[] = {
-#define DEF(name, params, body, doc) {name, params, body, doc},
+#define DEF(name, params, body, doc) {name, params, body, doc, 1},
+#define MACRO(name, params, body, doc) {name, params, body, doc, 0},
 #define ALIAS(spelling, name)
 #include "ops/functions.def"
 #undef DEF
+#undef MACRO
 #undef ALIAS
 };
 const int nfunctions = sizeof function_table / sizeof *function_table;
 
 const struct alias_info alias_table[] = {
 #define DEF(name, params, body, doc)
+#define MACRO(name, params, body, doc)
 #define ALIAS(spelling, name) {spelling, name},
 #include "ops/functions.def"
 #undef DEF
+#undef MACRO
 #undef ALIAS
 };
 const int naliases = sizeof alias_table / sizeof *alias_table;

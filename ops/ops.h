@@ -65,7 +65,7 @@ struct helper_info {
 extern const struct helper_info helper_table[];
 extern const int nhelpers;
 
-struct function_info { const char *name, *params, *body, *doc; };   /* defined in the language itself */
+struct function_info { const char *name, *params, *body, *doc; int floats; };   /* defined in the language itself */
 extern const struct function_info function_table[];
 extern const int nfunctions;
 

@@ -113,6 +113,10 @@ gx_status gx_ops_table(char **text, gx_error *err)
 	for (int i = 0; i < nfunctions; i++)
 		buf_fmt(&b, "| `%s(%s)` | %s | as `%s` |\n", function_table[i].name, function_table[i].params, function_table[i].doc,
 			function_table[i].body);
+	buf_char(&b, '\n');
+	reductions_table(&b);
+	buf_char(&b, '\n');
+	makes_table(&b);
 	buf_str(&b, "\nOther spellings: ");
 	for (int i = 0; i < naliases; i++)
 		buf_fmt(&b, "%s`%s` = `%s`", i ? ", " : "", alias_table[i].spelling, alias_table[i].name);
