@@ -16,6 +16,7 @@ struct layout {
 	int scientific;
 	int left, right;      /* characters before the point, and of the point and after */
 	int digits;           /* scientific: digits after the point */
+	int word;             /* characters of the longest nan or inf */
 	int is_float;
 };
 
@@ -129,7 +130,7 @@ static void see_width(struct layout *l, const char *text, void *arg)
 
 	(void)arg;
 	if (!l->is_float || !isfinite(real(text))) {
-		widen(&l->left, (int)strlen(text));
+		widen(&l->word, (int)strlen(text));
 		return;
 	}
 	if (l->scientific) {
@@ -192,6 +193,7 @@ static void measure(struct layout *l)
 	visit(l, 0, 0, see_width, NULL);
 	if (l->scientific)
 		visit(l, 0, 0, see_scientific, NULL);
+	widen(&l->left, l->word - l->right);   /* words end where numbers end */
 }
 
 static void write_axis(const struct layout *l, int axis, int64_t at, int indent, struct buf *b, size_t *line)
@@ -221,7 +223,7 @@ static void write_axis(const struct layout *l, int axis, int64_t at, int indent,
 		} else {
 			buf_str(&out, "...");
 		}
-		if (k && last && *line + 1 + out.len > LINE) {
+		if (k && last && *line + 1 + out.len > (size_t)(LINE - l->a->rank)) {   /* room for the brackets that close */
 			buf_fmt(b, "\n%*s", indent + 1, "");
 			*line = (size_t)indent + 1;
 		} else if (k && last) {
