@@ -58,17 +58,30 @@ $(B)/gpuexpr: $(TOOL_O) $(B)/libgpuexpr.a
 	$(Q)$(CC) $(LDFLAGS) -Wl,-rpath,'$$ORIGIN' -o $@ $(TOOL_O) $(B)/libgpuexpr.a $(LIBS) -lz
 
 # What `make test` runs, in the order of how soon it tells something; each leaves build/log/NAME.log that ends with its count.
-TESTS = unit lang api golden cases numpy random cli examples install docs lint
+TESTS = unit lang emulate api golden cases numpy random cli examples install docs lint
 
-test:
+# All cores, unless make was called with a -j of its own.
+JOBS     = $(if $(filter -j% --jobserver%,$(MAKEFLAGS)),,-j$(shell nproc 2>/dev/null || echo 2))
+
+test: setup
 	@rm -rf $(B)/log && mkdir -p $(B)/log
-	@for t in $(TESTS); do $(MAKE) --no-print-directory test-$$t || true; done
+	@for t in $(TESTS); do $(MAKE) $(JOBS) --no-print-directory test-$$t || true; \
+		[ -f $(B)/log/$$t.log ] || echo "FAIL $$t: did not build" >$(B)/log/$$t.log; done
 	@sh scripts/sum.sh $(B)/log
 
--include scripts/install.mk scripts/tests.mk scripts/python.mk scripts/cli.mk scripts/bench.mk scripts/check.mk
+help:
+	@echo 'make demo     set up, build, compute something'
+	@echo 'make          build/gpuexpr, build/libgpuexpr.so and .a'
+	@echo 'make test     all tests that need no GPU; one suite: make test-NAME, NAME one of'
+	@echo '              $(TESTS)'
+	@echo 'make install  PREFIX=$(PREFIX) DESTDIR= LIBDIR=$(LIBDIR); make uninstall'
+	@echo 'make lint docs bless bench-cpu; with a GPU: make gpu-folder, then make test-gpu, test-gpu-memcheck, bench'
+
+include scripts/install.mk scripts/tests.mk
+-include scripts/python.mk scripts/cli.mk scripts/bench.mk scripts/gpu.mk scripts/check.mk
 
 clean:
 	rm -rf $(B)
 
 -include $(wildcard $(B)/*/*.d)
-.PHONY: all clean test
+.PHONY: all clean test help

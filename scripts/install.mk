@@ -11,7 +11,7 @@ setup:
 
 # In a make of its own: setup may install what the rules of this one looked for when it started.
 demo: setup
-	@$(MAKE) --no-print-directory all
+	@$(MAKE) $(JOBS) --no-print-directory all
 	@sh scripts/demo.sh $(B)/gpuexpr $(DEMO)
 
 # As $(B)/gpuexpr, without the search path that lets a carried folder bring its own libsleef.

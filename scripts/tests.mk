@@ -1,6 +1,6 @@
 # Tests of the library: unit tests, language cases, goldens, API. Each target prints a count line and leaves $(B)/log/NAME.log.
 # Two more builds of the library serve them: $(B)/faults (sanitizers, allocations that fail on request) and $(B)/tsan.
-TEST_C   = $(CC) -std=c11 $(WARN) $(CPP) -O1 -g
+TEST_C   = $(CC) -std=c11 $(WARN) $(CPP) -O1 -g -Wl,-rpath,'$$ORIGIN'
 SANITIZE = -fsanitize=address,undefined -fno-sanitize-recover=all
 SHARED_O = $(B)/lexer/lex.o $(B)/parser/grammar.o $(ISA_O)
 FAULT_O  = $(LIB_C:%.c=$(B)/faults/%.o)
@@ -117,3 +117,14 @@ bless: $(B)/tests/golden
 
 -include $(wildcard $(B)/faults/*/*.d) $(wildcard $(B)/tsan/*/*.d)
 .PHONY: test-lang test-lang-emulator test-lang-cuda test-error test-unit test-api test-golden bless
+
+# ---- emulator: every kernel family, under the sanitizers ----
+EMULATE_C = $(addprefix tests/emulate/,test_codegen.c test_reduce.c test_ops.c emulate.c fibre.c front.c harness.c)
+$(B)/tests/emulate: $(EMULATE_C) $(wildcard tests/emulate/*.h) $(FAULT_O) $(SHARED_O)
+	@mkdir -p $(@D)
+	$(Q)$(TEST_C) $(SANITIZE) -DGX_FAULTS -rdynamic -o $@ $(EMULATE_C) $(FAULT_O) $(SHARED_O) $(LIBS)
+
+test-emulate: $(B)/tests/emulate
+	$(call log,emulate,$(B)/tests/emulate)
+
+.PHONY: test-emulate
