@@ -40,6 +40,18 @@ loop_fn loop_op(enum op op, gx_dtype t)
 	return loops()->op[op][t];
 }
 
+static int pair_place(enum op op)
+{
+	return op == OP_ADD ? 0 : op == OP_SUB ? 1 : op == OP_MUL ? 2 : -1;
+}
+
+loop_fn loop_pair(enum op first, enum op second, int swapped, gx_dtype t)
+{
+	int i = pair_place(first), j = pair_place(second);
+
+	return i < 0 || j < 0 ? NULL : loops()->pair[i][j][swapped][t];
+}
+
 loop_fn loop_cast(gx_dtype to, gx_dtype from)
 {
 	return loops()->cast[to][from];

@@ -10,12 +10,14 @@
 
 #include "ops/ops.h"
 
-enum { LOOP_PAD = 64, LOOP_BLOCK = 512 };   /* LOOP_BLOCK: the block size engines should use, in elements */
+enum { LOOP_PAD = 64 };
 
 typedef void (*loop_fn)(void *dst, const void *a, const void *b, const void *c, size_t n);
 
 /* The loop of an operation whose row is for register type t; never NULL for a valid (op, t). For COND rows a is bool bytes. */
 loop_fn loop_op(enum op op, gx_dtype t);
+/* (a first b) second c, or with swapped c second (a first b): two of ADD, SUB, MUL in one pass, each rounded; NULL when there is none. */
+loop_fn loop_pair(enum op first, enum op second, int swapped, gx_dtype t);
 /* Conversion between register types, and between a memory type and its register type (float16 and bfloat16 with float32).
  * b and c are ignored. BOOL results are 0 or 1; from BOOL memory any nonzero byte is 1 (loop_cast(GX_BOOL, GX_BOOL)). */
 loop_fn loop_cast(gx_dtype to, gx_dtype from);

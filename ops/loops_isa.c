@@ -309,9 +309,43 @@ HALF(load_bf16, float, unsigned short, gx_bf16_to_f32)
 HALF(store_f16, unsigned short, float, gx_f32_to_f16)
 HALF(store_bf16, unsigned short, float, gx_f32_to_bf16)
 
+/* ---- pairs of + - * ---- */
+
+/* In the arithmetic type W, as the rows have it; no contraction (-ffp-contract=off). */
+#define PAIR_LOOP(name, T, W, p, q) \
+	static void name##_left(void *dst, const void *pa, const void *pb, const void *pc, size_t n) \
+	{ \
+		T *d = dst; \
+		const T *a = pa, *b = pb, *c = pc; \
+		_Pragma("GCC ivdep") for (size_t i = 0; i < PADDED(n); i++) \
+			d[i] = (T)((W)(T)((W)a[i] p (W)b[i]) q (W)c[i]); \
+	} \
+	static void name##_right(void *dst, const void *pa, const void *pb, const void *pc, size_t n) \
+	{ \
+		T *d = dst; \
+		const T *a = pa, *b = pb, *c = pc; \
+		_Pragma("GCC ivdep") for (size_t i = 0; i < PADDED(n); i++) \
+			d[i] = (T)((W)c[i] q (W)(T)((W)a[i] p (W)b[i])); \
+	}
+#define PAIR_ENTRY(i, j, ID, name) .pair[i][j][0][GX_##ID] = name##_left, .pair[i][j][1][GX_##ID] = name##_right,
+#define NINE(M, s, ...) \
+	M(0, 0, s, add_add, +, +, __VA_ARGS__) M(0, 1, s, add_sub, +, -, __VA_ARGS__) M(0, 2, s, add_mul, +, *, __VA_ARGS__) \
+	M(1, 0, s, sub_add, -, +, __VA_ARGS__) M(1, 1, s, sub_sub, -, -, __VA_ARGS__) M(1, 2, s, sub_mul, -, *, __VA_ARGS__) \
+	M(2, 0, s, mul_add, *, +, __VA_ARGS__) M(2, 1, s, mul_sub, *, -, __VA_ARGS__) M(2, 2, s, mul_mul, *, *, __VA_ARGS__)
+#define NINE_LOOP(i, j, s, name, p, q, T, W) PAIR_LOOP(pair_##name##_##s, T, W, p, q)
+#define NINE_ENTRY(i, j, s, name, p, q, ID) PAIR_ENTRY(i, j, ID, pair_##name##_##s)
+NINE(NINE_LOOP, i32, int, unsigned)
+NINE(NINE_LOOP, i64, long long, unsigned long long)
+NINE(NINE_LOOP, f32, float, float)
+NINE(NINE_LOOP, f64, double, double)
+
 const struct loop_table PASTE(loops_, ISA) = {
 	.name = QUOTE(ISA),
 	FROM_ALL(CAST_ENTRY)
+	NINE(NINE_ENTRY, i32, INT32)
+	NINE(NINE_ENTRY, i64, INT64)
+	NINE(NINE_ENTRY, f32, FLOAT32)
+	NINE(NINE_ENTRY, f64, FLOAT64)
 	.cast[GX_FLOAT32][GX_FLOAT16] = load_f16,
 	.cast[GX_FLOAT32][GX_BFLOAT16] = load_bf16,
 	.cast[GX_FLOAT16][GX_FLOAT32] = store_f16,

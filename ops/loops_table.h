@@ -7,6 +7,7 @@
 struct loop_table {
 	const char *name;
 	loop_fn op[NOPS][NTYPES];
+	loop_fn pair[3][3][2][NTYPES];   /* of ADD, SUB, MUL: the first, the second, swapped */
 	loop_fn cast[NTYPES][NTYPES];   /* to, from */
 	fold_fn fold[NREDS][NTYPES], zip[NREDS][NTYPES];
 	identity_fn identity[NREDS][NTYPES];

@@ -56,8 +56,12 @@ static void chunk_of_points(void *arg, int64_t chunk, int worker)
 	}
 	if (__atomic_load_n(&p->failed, __ATOMIC_RELAXED))
 		return;
-	for (; at < end; at += p->m->block)
-		machine_block(p->m, r, at, end - at < p->m->block ? (int)(end - at) : p->m->block);
+	while (at < end) {
+		int n = machine_next(p->m, end - at);
+
+		machine_block(p->m, r, at, n);
+		at += n;
+	}
 }
 
 gx_status machine_run(struct cpu_engine *e, const struct machine *m, int64_t count)
@@ -87,11 +91,8 @@ gx_status cpu_map(const struct kernel_run *run)
 
 	if (run->k->nmap == 0)
 		return GX_OK;
-	if (!machine_make(&m, run->p, run->k, &run->k->body, run->k->rank, order, run->base)) {
-		m.failure = run->failure;
-		m.failure_lock = run->failure_lock;
+	if (!machine_make(&m, run, &run->k->body, run->k->rank, order, run->k->nmap, 0))
 		s = machine_run(run->e, &m, run->k->nmap);
-	}
 	machine_free(&m);
 	return s;
 }

@@ -221,7 +221,7 @@ static int prepare(struct reduce *q, int worker)
 {
 	if (!q->ready[worker]) {
 		q->ready[worker] = 1;
-		q->spare[worker] = gx_malloc(LOOP_BLOCK * sizeof(double));
+		q->spare[worker] = gx_malloc(FOLD_BLOCK * sizeof(double));
 		if (registers_make(&q->m, &q->r[worker]) || !q->spare[worker])
 			__atomic_store_n(&q->failed, 1, __ATOMIC_RELAXED);
 	}
@@ -244,8 +244,8 @@ static void row_task(void *arg, int64_t task, int worker)
 		lo = task * q->outputs * k->nreduce;
 		hi = (task + 1) * q->outputs < k->nmap ? (task + 1) * q->outputs * k->nreduce : k->nmap * k->nreduce;
 	}
-	for (at = lo; at < hi; at += q->m.block) {
-		int n = hi - at < q->m.block ? (int)(hi - at) : q->m.block, done = 0;
+	for (at = lo; at < hi;) {
+		int n = machine_next(&q->m, hi - at), done = 0;
 
 		machine_block(&q->m, &q->r[worker], at, n);
 		while (done < n) {
@@ -255,6 +255,28 @@ static void row_task(void *arg, int64_t task, int worker)
 			fold_row(q, worker, q->parts > 1 ? task : output, done, run);
 			done += run;
 		}
+		at += n;
+	}
+}
+
+/* `left` points from `at` on: rows of `width` values for as many accumulators. */
+static void column_run(struct reduce *q, int worker, int64_t acc, int64_t at, int64_t width, int64_t left)
+{
+	int64_t column = 0;
+
+	while (left > 0) {
+		int n = machine_next(&q->m, left), done = 0;
+
+		machine_block(&q->m, &q->r[worker], at, n);
+		while (done < n) {
+			int run = width - column < n - done ? (int)(width - column) : n - done;
+
+			fold_columns(q, &q->r[worker], &q->acc, acc + column, done, run);
+			done += run;
+			column = column + run == width ? 0 : column + run;
+		}
+		at += n;
+		left -= n;
 	}
 }
 
@@ -266,18 +288,12 @@ static void column_task(void *arg, int64_t task, int worker)
 	int64_t strips = (k->nmap + q->outputs - 1) / q->outputs, part = task / strips, m0 = task % strips * q->outputs;
 	int64_t m1 = m0 + q->outputs < k->nmap ? m0 + q->outputs : k->nmap, r0 = part * q->per_part;
 	int64_t r1 = r0 + q->per_part < k->nreduce ? r0 + q->per_part : k->nreduce;
-	int width = (int)(m1 - m0), rows = width == k->nmap ? q->m.block / width : 1;
+	int64_t width = m1 - m0, rows = width == k->nmap ? r1 - r0 : 1;   /* rows that are neighbours are one run of points */
 
 	if (prepare(q, worker))
 		return;
-	rows = rows < 1 ? 1 : rows;
-	for (int64_t r = r0; r < r1; r += rows) {
-		int n = r1 - r < rows ? (int)(r1 - r) : rows;
-
-		machine_block(&q->m, &q->r[worker], r * k->nmap + m0, n * width);
-		for (int i = 0; i < n; i++)
-			fold_columns(q, &q->r[worker], &q->acc, part * k->nmap + m0, i * width, width);
-	}
+	for (int64_t r = r0; r < r1; r += rows)
+		column_run(q, worker, part * k->nmap + m0, r * k->nmap + m0, width, rows * width);
 }
 
 static void merge_column_parts(struct reduce *q)
@@ -297,8 +313,8 @@ static void cut(struct reduce *q)
 	q->parts = 1;
 	q->per_part = k->nreduce;
 	if (q->columns) {
-		q->outputs = k->nmap < q->m.block ? k->nmap : q->m.block;
-		q->per_part = CHUNK * 4 / q->outputs;   /* at least 1024 */
+		q->outputs = k->nmap < FOLD_BLOCK ? k->nmap : FOLD_BLOCK;
+		q->per_part = 1024;   /* summed one after the other: few, so that the error stays small */
 		if (k->nreduce > q->per_part)
 			q->parts = (k->nreduce + q->per_part - 1) / q->per_part;
 		while (q->parts > 64 && q->parts * k->nmap > 1 << 20) {   /* few accumulators beat many parts */
@@ -321,10 +337,8 @@ static gx_status run_tail(struct reduce *q)
 	struct machine tail;
 	gx_status s = GX_NOMEM;
 
-	if (!machine_make(&tail, q->run->p, q->k, &q->k->tail, q->k->nkept, order, q->run->base)) {
+	if (!machine_make(&tail, q->run, &q->k->tail, q->k->nkept, order, q->k->nmap, 0)) {
 		tail.result = &q->acc;
-		tail.failure = q->run->failure;
-		tail.failure_lock = q->run->failure_lock;
 		s = machine_run(q->run->e, &tail, q->k->nmap);
 	}
 	machine_free(&tail);
@@ -370,9 +384,7 @@ gx_status cpu_reduce(const struct kernel_run *run)
 	q.spare = gx_calloc((size_t)workers, sizeof *q.spare);
 	q.ready = gx_calloc((size_t)workers, 1);
 	q.fold = gx_calloc((size_t)k->nfold + 1, sizeof *q.fold);
-	if (!machine_make(&q.m, run->p, k, &k->body, k->rank, order, run->base) && q.r && q.spare && q.ready && q.fold) {
-		q.m.failure = run->failure;
-		q.m.failure_lock = run->failure_lock;
+	if (!machine_make(&q.m, run, &k->body, k->rank, order, k->nmap * k->nreduce, FOLD_BLOCK) && q.r && q.spare && q.ready && q.fold) {
 		cut(&q);
 		find_folds(&q);
 		if (!acc_make(k, &q.acc, k->nmap * q.parts)) {
