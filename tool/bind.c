@@ -243,7 +243,7 @@ static int from_file(const char *name, const char *spec, int default_name, struc
 	}
 	s = file_read(spec, &in->file, &err);
 	if (s) {
-		fprintf(stderr, "gpuexpr: %s\n", err.text);
+		failed(&err);
 		return s == GX_NOMEM ? EXIT_MEMORY : EXIT_INPUT;
 	}
 	in->array = gx_host(name, in->file.dtype, in->file.rank, in->file.shape, in->file.data);

@@ -117,6 +117,8 @@ static int read_program(struct job *j)
 		rc = read_file(j->o.file, &b);
 	else
 		buf_str(&b, j->o.program);
+	if (b.len >= 3 && !memcmp(b.text, "\xef\xbb\xbf", 3))
+		memset(b.text, ' ', 3);   /* the byte order mark of some editors */
 	j->length = b.len;
 	j->text = buf_take(&b);
 	if (!rc && !j->text) {

@@ -37,22 +37,24 @@ static void cell(char **at, struct buf *b)
 	buf_json(b, from);
 }
 
-/* | `name(x)` | meaning | bound | */
+/* Rows "| `name(x)` | meaning | note |" under tables that "| function |" and kin head. */
 static void ops_json(char *text, struct buf *b)
 {
+	char *at, *table = NULL;
 	int n = 0;
 
 	buf_str(b, "{\"version\": 1, \"ops\": [\n");
 	for (char *line; (line = next_line(&text));) {
-		char *at = line + 1;
-
+		if (!strncmp(line, "| ", 2) && line[2] != '`')
+			table = line + 2;
 		if (strncmp(line, "| `", 3))
 			continue;
-		buf_str(b, n++ ? ",\n{\"call\": " : "{\"call\": ");
+		buf_fmt(b, "%s{\"table\": \"%.*s\", \"call\": ", n++ ? ",\n" : "", table ? (int)strcspn(table, " ") : 0, table ? table : "");
+		at = line + 1;
 		cell(&at, b);
 		buf_str(b, ", \"meaning\": ");
 		cell(&at, b);
-		buf_str(b, ", \"ulp\": ");
+		buf_str(b, ", \"note\": ");
 		cell(&at, b);
 		buf_char(b, '}');
 	}
