@@ -262,7 +262,9 @@ typedef __m128d VF64 __attribute__((aligned(8)));
 #define TO_FLT_FROM_FLT(D, lo, hi, a) (D)(a)
 #define TO_FLT_FROM_INT(D, lo, hi, a) (D)(a)
 #define TO_INT_FROM_INT(D, lo, hi, a) (D)(a)
-#define TO_INT_FROM_FLT(D, lo, hi, a) ((a) != (a) ? 0 : (a) <= (lo) ? (D)(lo) : (a) >= (hi) ? (D)(hi) : (D)(a))
+/* The bounds round to a power of two in the float's type, which is out of range itself: >= is right. */
+#define TO_INT_FROM_FLT(D, lo, hi, a) \
+	((a) != (a) ? 0 : (a) <= (__typeof__(a))(lo) ? (D)(lo) : (a) >= (__typeof__(a))(hi) ? (D)(hi) : (D)(a))
 #define TO_BOOL_FROM_INT(D, lo, hi, a) (D)((a) != 0)
 #define TO_BOOL_FROM_FLT(D, lo, hi, a) (D)((a) != 0)
 
@@ -284,7 +286,8 @@ typedef __m128d VF64 __attribute__((aligned(8)));
 	M(i16, INT16, INT, short, -32768, 32767, __VA_ARGS__) M(i32, INT32, INT, int, -2147483647 - 1, 2147483647, __VA_ARGS__) \
 	M(i64, INT64, INT, long long, -9223372036854775807LL - 1, 9223372036854775807LL, __VA_ARGS__) \
 	M(u8, UINT8, INT, unsigned char, 0, 255, __VA_ARGS__) M(u16, UINT16, INT, unsigned short, 0, 65535, __VA_ARGS__) \
-	M(u32, UINT32, INT, unsigned, 0, 4294967295u, __VA_ARGS__) M(u64, UINT64, INT, unsigned long long, 0, 18446744073709551615ull, __VA_ARGS__) \
+	M(u32, UINT32, INT, unsigned, 0, 4294967295u, __VA_ARGS__) \
+	M(u64, UINT64, INT, unsigned long long, 0, 18446744073709551615ull, __VA_ARGS__) \
 	M(f32, FLOAT32, FLT, float, 0, 0, __VA_ARGS__) M(f64, FLOAT64, FLT, double, 0, 0, __VA_ARGS__)
 #define FROM_ALL(M) \
 	TO_ALL(M, b8, BOOL, INT, unsigned char) TO_ALL(M, i8, INT8, INT, signed char) TO_ALL(M, i16, INT16, INT, short) \
