@@ -69,22 +69,19 @@ static int builtin_find(struct check_state *c, const struct function_info *fn)
 	return c->nbuiltin++;
 }
 
-/* A function that is defined in the language itself: parsed at first use, integer arguments made floats. Its spans are places in its
+/* A function that is defined in the language itself: parsed at first use, all arguments made one float type. Its spans are places in its
  * own text, so an error inside is moved to the call. */
 static struct val call_builtin(struct check_state *c, const struct function_info *fn, struct val *arg, int n, const struct ast *call)
 {
 	int at = builtin_find(c, fn);
 	struct text keep = c->f->text;
 	struct val v;
+	gx_dtype type = GX_FLOAT64;
 
-	for (int i = 0; i < n; i++) {
-		if (n == 1)
-			arg[i] = harden(c, arg[i]);
-		if (!arg[i].weak && fn->floats)
-			arg[i] = convert(c, arg[i], float_of(arg[i].type));
-	}
-	if (n == 2 && fn->floats && arg[0].weak && arg[1].weak)
-		arg[0] = convert(c, arg[0], GX_FLOAT64);
+	if (fn->floats)
+		type = float_of(common_type(arg, n));
+	for (int i = 0; i < n; i++)
+		arg[i] = fn->floats ? convert(c, arg[i], type) : n == 1 ? harden(c, arg[i]) : arg[i];
 	c->f->text = c->builtin[at].text;
 	c->library++;
 	v = inline_def(c, c->builtin[at].def, arg, n, call);
@@ -138,6 +135,8 @@ static struct val call_op(struct check_state *c, const char *name, struct call *
 				if (n == 1 || (v[0].weak && v[1].weak && n == 2))
 					v[i] = harden(c, v[i]);
 		r = apply(c, name, v, n, at);
+		if (any == OP_POPCOUNT)   /* as NumPy's bitwise_count, whatever the type that is counted in */
+			r = cast_to(c, r, GX_UINT8, at);
 	}
 	r.span = k->node->span;
 	return r;

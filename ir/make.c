@@ -440,6 +440,8 @@ static struct val make_shift(struct check_state *c, struct call *k)
 	inside = strong(ir_iota(c->ir, &v.shape, GX_INT64, &a), GX_INT64, &v.shape, k->node->span);
 	inside = apply2(c, "bitwise_and", apply2(c, "greater_equal", inside, weak_int(0, 0, fill.span), fill.span),
 		apply2(c, "less", inside, weak_int(v.shape.n[axis], 1, fill.span), fill.span), fill.span);
+	if (!fill_arg)   /* leaves bools bools */
+		fill = convert(c, fill, v.type);
 	return choose(c, inside, moved, fill, k->node->span);
 }
 
@@ -459,7 +461,7 @@ static const struct {
 	{"reshape", make_reshape, "reshape(a, n, m, ...)", "the elements in C order in another shape; one extent may be -1"},
 	{"flip", make_flip, "flip(a), flip(a, axis=0)", "reversed along all axes, or those given"},
 	{"squeeze", make_squeeze, "squeeze(a), squeeze(a, axis=0)", "without axes of extent 1"},
-	{"shift", make_shift, "shift(a, k, axis=0, edge=clamp, fill=0)", "the neighbour at distance k: element i is a[i - k]; edge is clamp, wrap, reflect or fill"},
+	{"shift", make_shift, "shift(a, k, axis=0, edge=clamp, fill=0)", "the neighbour at distance k: element i is a[i + k]; edge is clamp, wrap, reflect or fill"},
 };
 enum { NTABLE = sizeof table / sizeof *table };
 

@@ -98,6 +98,25 @@
 #define ARGS_2 x[i], y[i]
 #define VEC_1(V) (void)pb; (void)pc;
 #define VEC_2(V) const V *y = pb; (void)pc;
+/* SLEEF is within its bound up to some argument (asinh: the root of the largest number) and infinite beyond it; where a finite element
+ * gave an infinity, the C library decides. */
+#define FINITE_1 (fabs(x[i]) <= HI)
+#define FINITE_2 (fabs(x[i]) <= HI && fabs(y[i]) <= HI)
+#define REPAIR(id, arity, ...) \
+	static void PASTE(repair_##id##_, SUF)(T *d, const T *x, const void *pb, size_t n) \
+	{ \
+		int infinite = 0; \
+		const void *pc = NULL; \
+		TAKE_##arity \
+		for (size_t i = 0; i < PADDED(n); i++) \
+			infinite |= fabs(d[i]) > HI; \
+		for (size_t i = 0; infinite && i < n; i++) { \
+			const T a = x[i]; \
+			EACH_##arity \
+			if (fabs(d[i]) > HI && FINITE_##arity) \
+				d[i] = (T)(__VA_ARGS__); \
+		} \
+	}
 #define SLEEF_LOOP_(id, arity, V, F) \
 	static void PASTE(loop_##id##_, SUF)(void *dst, const void *pa, const void *pb, const void *pc, size_t n) \
 	{ \
@@ -106,12 +125,13 @@
 		VEC_##arity(V) \
 		for (size_t i = 0; i < PADDED(n) * sizeof(T) / sizeof(V); i++) \
 			d[i] = F(ARGS_##arity); \
+		PASTE(repair_##id##_, SUF)(dst, pa, pb, n); \
 	}
 #if defined CLASS_NOW_FLT && defined HAVE_SLEEF
 #define VEC_TYPE_f32 VF32
 #define VEC_TYPE_f64 VF64
 #define LOOP_SLEEF(id, arity, result, flags, vec, ...) \
-	SLEEF_LOOP_(id, arity, PASTE(VEC_TYPE_, SUF), PASTE(SLEEF_, SUF)(F_##vec, U_##vec))
+	REPAIR(id, arity, __VA_ARGS__) SLEEF_LOOP_(id, arity, PASTE(VEC_TYPE_, SUF), PASTE(SLEEF_, SUF)(F_##vec, U_##vec))
 #else
 #define LOOP_SLEEF(id, arity, result, flags, vec, ...) PLAIN_LOOP(id, arity, result, flags, __VA_ARGS__)
 #endif
@@ -213,6 +233,9 @@
 #undef ARGS_2
 #undef VEC_1
 #undef VEC_2
+#undef FINITE_1
+#undef FINITE_2
+#undef REPAIR
 #undef SLEEF_LOOP_
 #undef VEC_TYPE_f32
 #undef VEC_TYPE_f64
