@@ -1,5 +1,6 @@
-/* main.c -- the gpuexpr command: parse, bind, choose a device, run, write everything, then publish everything. Results go to standard output,
- * talk to standard error. Nothing is written before all outputs were checked, and nothing is published before all were written. */
+/* main.c -- the gpuexpr command: parse, bind, choose a device, run, write everything, then publish everything. Results go to
+ * standard output, talk to standard error. Nothing is written before all outputs were checked, and nothing is published
+ * before all were written. */
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
@@ -141,7 +142,8 @@ static int parse(struct job *j)
 
 gx_options library_options(const struct options *o, int device)
 {
-	gx_options opt = {.size = sizeof opt, .device = device, .math = o->math, .threads = o->threads, .no_cache = o->no_cache, .arch = o->arch};
+	gx_options opt = {.size = sizeof opt, .device = device, .math = o->math, .threads = o->threads, .no_cache = o->no_cache,
+		.arch = o->arch};
 
 	return opt;
 }

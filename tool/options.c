@@ -190,39 +190,78 @@ static int option(struct options *o, int i, char **argv, int *at)
 	return set(o, i, value);
 }
 
-/* Names that stand twice where once is meant; the two uses of standard input. */
-static int check_pairs(const struct options *o)
+static int bound_twice(const struct options *o, int i)
 {
-	const char *from_stdin = o->file && !strcmp(o->file, "-") ? "the program" : NULL;
+	const struct pair *p = &o->binding[i];
+
+	for (int k = 0; k < i; k++)
+		if (!strcmp(p->name, o->binding[k].name)) {
+			complain("`%s` is bound twice: %s=%s and %s=%s", p->name, p->name, o->binding[k].value, p->name, p->value);
+			return 1;
+		}
+	return 0;
+}
+
+static int sent_twice(const struct options *o, int i)
+{
+	const struct pair *p = &o->output[i];
+
+	for (int k = 0; k < i; k++) {
+		const struct pair *q = &o->output[k];
+
+		if (!p->name != !q->name || (p->name && strcmp(p->name, q->name)))
+			continue;
+		complain("-o is given twice%s%s: %s and %s", p->name ? " for " : "", p->name ? p->name : "", q->value, p->value);
+		return 1;
+	}
+	return 0;
+}
+
+static int is_stdin(const char *spec)
+{
+	return spec[0] == '-' && (!spec[1] || spec[1] == '.' || spec[1] == ':');
+}
+
+/* Standard input can be read once. */
+static int read_twice(const struct options *o)
+{
+	const char *reader = NULL;
+	int program = o->file && !strcmp(o->file, "-");
 
 	for (int i = 0; i < o->nbinding; i++) {
-		const struct pair *p = &o->binding[i];
-
-		for (int k = 0; k < i; k++)
-			if (!strcmp(p->name, o->binding[k].name)) {
-				complain("`%s` is bound twice: %s=%s and %s=%s", p->name, p->name, o->binding[k].value, p->name, p->value);
-				return EXIT_USAGE;
-			}
-		if (p->value[0] != '-' || (p->value[1] && p->value[1] != '.' && p->value[1] != ':'))
+		if (!is_stdin(o->binding[i].value))
 			continue;
-		if (from_stdin) {
-			complain("standard input cannot be both %s%s%s and `%s`", o->file ? "" : "`", from_stdin, o->file ? "" : "`", p->name);
-			return EXIT_USAGE;
+		if (program || reader) {
+			complain("standard input cannot be both %s%s%s and `%s`", program ? "" : "`", program ? "the program" : reader,
+				program ? "" : "`", o->binding[i].name);
+			return 1;
 		}
-		from_stdin = p->name;
+		reader = o->binding[i].name;
 	}
+	return 0;
+}
+
+static int check_pairs(const struct options *o)
+{
+	for (int i = 0; i < o->nbinding; i++)
+		if (bound_twice(o, i))
+			return EXIT_USAGE;
 	for (int i = 0; i < o->noutput; i++)
-		for (int k = 0; k < i; k++)
-			if (!o->output[i].name == !o->output[k].name && (!o->output[i].name || !strcmp(o->output[i].name, o->output[k].name))) {
-				complain("-o is given twice%s%s: %s and %s", o->output[i].name ? " for " : "", o->output[i].name ? o->output[i].name : "",
-					o->output[k].value, o->output[i].value);
-				return EXIT_USAGE;
-			}
+		if (sent_twice(o, i))
+			return EXIT_USAGE;
 	if (o->verify && o->device == DEVICE_CPU) {
 		complain("--verify compares the GPU with the CPU; it does not go with --device=cpu");
 		return EXIT_USAGE;
 	}
-	return 0;
+	return read_twice(o) ? EXIT_USAGE : 0;
+}
+
+/* Not a known one, but meant as one: a minus where no program is wanted any more, or --word. */
+static int is_option(const struct options *o, const char *arg)
+{
+	if (arg[0] != '-' || !arg[1])
+		return 0;
+	return o->program || o->file || (arg[1] == '-' && islower((unsigned char)arg[2]));
 }
 
 int options_parse(struct options *o, int argc, char **argv)
@@ -253,7 +292,7 @@ int options_parse(struct options *o, int argc, char **argv)
 			only = 1;
 		else if (known >= 0)
 			rc = option(o, known, argv, &i);
-		else if (!only && argv[i][0] == '-' && argv[i][1] && (o->program || o->file || (argv[i][1] == '-' && islower((unsigned char)argv[i][2]))))
+		else if (!only && is_option(o, argv[i]))
 			rc = unknown(argv[i]);
 		else
 			rc = positional(o, argv[i]);

@@ -48,8 +48,8 @@ static int check_option(const struct job *j, int k)
 			return 0;
 		diag_suggest(&s, j->out[i].name);
 	}
-	complain("-o %s=%s: the program has no output `%s`%s%s%s", p->name, p->value, p->name, s.best ? "; did you mean `" : "", s.best ? s.best : "",
-		s.best ? "`?" : "");
+	complain("-o %s=%s: the program has no output `%s`%s%s%s", p->name, p->value, p->name, s.best ? "; did you mean `" : "",
+		s.best ? s.best : "", s.best ? "`?" : "");
 	return EXIT_USAGE;
 }
 

@@ -155,8 +155,9 @@ void print_times(struct job *j)
 	fprintf(stderr, "read      %9.3f ms\ncheck     %9.3f ms\nplan      %9.3f ms\n", j->ms_read, j->cost.ms_check, j->cost.ms_plan);
 	if (j->on_gpu) {
 		fprintf(stderr, "open GPU  %9.3f ms\ncodegen   %9.3f ms\n", j->ms_open, j->cost.ms_codegen);
-		fprintf(stderr, "compile   %9.3f ms  (%d kernel%s: %d cached, %d compiled)\nload      %9.3f ms\n", j->cost.ms_compile, j->cost.kernels,
-			j->cost.kernels == 1 ? "" : "s", j->cost.cached, j->cost.kernels - j->cost.cached, j->cost.ms_load);
+		fprintf(stderr, "compile   %9.3f ms  (%d kernel%s: %d cached, %d compiled)\n", j->cost.ms_compile, j->cost.kernels,
+			j->cost.kernels == 1 ? "" : "s", j->cost.cached, j->cost.kernels - j->cost.cached);
+		fprintf(stderr, "load      %9.3f ms\n", j->cost.ms_load);
 	}
 	fprintf(stderr, "run       %9.3f ms", j->ms_run);
 	if (j->on_gpu)

@@ -1,3 +1,4 @@
+#!/bin/sh
 # basic.sh -- the first page of the manual: programs over .npy files in this folder; the bytes of the results.
 . "$(dirname "$0")/lib.sh"
 

@@ -1,3 +1,4 @@
+#!/bin/sh
 # bindings.sh -- every way to give a program its inputs, and what is said about a wrong one.
 . "$(dirname "$0")/lib.sh"
 

@@ -1,3 +1,4 @@
+#!/bin/sh
 # cache.sh -- the kernel cache on disk as the tool shows it, and that no state of it changes an answer.
 . "$(dirname "$0")/lib.sh"
 

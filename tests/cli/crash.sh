@@ -1,3 +1,4 @@
+#!/bin/sh
 # crash.sh -- whatever happens half-way, an output is the old file or the new one, whole: killed, interrupted, out of disk, out of quota.
 . "$(dirname "$0")/lib.sh"
 
@@ -14,7 +15,7 @@ whole() { cmp -s a.npy old || cmp -s a.npy new || { echo "torn: $(stat -c %s a.n
 seconds() { awk "BEGIN {printf \"%.4f\", ($t1 - $t0) * 1e-9 * $1}"; }
 killed=0
 for sig in KILL TERM INT HUP; do
-	torn= left= codes=
+	torn='' left='' codes=''
 	for part in 0.1 0.3 0.5 0.6 0.7 0.8 0.9; do
 		timeout --foreground --preserve-status -s $sig "$(seconds $part)" "$exe" 'a = a + 1' --force >"$log/out" 2>"$log/err"
 		code=$?
@@ -41,7 +42,7 @@ for sig in INT TERM; do
 	timeout --foreground --preserve-status -s $sig 0.4 "$exe" --device=cpu "$long" >"$log/out" 2>"$log/err"
 	code=$?
 	t1=$(date +%s%N)
-	check "SIG$sig in a long run: by the signal" same $code $([ $sig = INT ] && echo 130 || echo 143)
+	check "SIG$sig in a long run: by the signal" same $code "$([ $sig = INT ] && echo 130 || echo 143)"
 	check "SIG$sig in a long run: within half a second" test $(((t1 - t0) / 1000000)) -lt 900
 	check "SIG$sig in a long run: no file" missing big.npy
 	check "SIG$sig in a long run: nothing is said" same "$(cat "$log/out" "$log/err")" ''

@@ -1,3 +1,4 @@
+#!/bin/sh
 # device.sh -- which device runs: auto tells why with -v, cuda never falls back, --verify wants both, and what is said where there is none.
 . "$(dirname "$0")/lib.sh"
 

@@ -1,3 +1,4 @@
+#!/bin/sh
 # fake.sh -- the tool on a GPU that is not there: the driver of tests/fake (memory is malloc, kernels are compiled but do not compute) shows
 # what is said, kept and refused on the way to a device. Needs NVRTC.
 . "$(dirname "$0")/lib.sh"

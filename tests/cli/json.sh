@@ -1,3 +1,4 @@
+#!/bin/sh
 # json.sh -- with --json all of standard output is one JSON object: results, errors, times, tables.
 . "$(dirname "$0")/lib.sh"
 if [ -z "$python" ]; then

@@ -1,3 +1,4 @@
+#!/bin/sh
 # lib.sh -- what the tests of the shell tool share. Each file is run as `sh tests/cli/NAME.sh path/to/gpuexpr` and gets a folder and an
 # environment of its own. `gx ARGS` runs the tool and leaves $out $err (texts) and $code; the checks look at those:
 #	prints NAME WANT ARGS...         exit 0, exactly WANT on standard output, nothing on standard error

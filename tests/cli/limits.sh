@@ -1,3 +1,4 @@
+#!/bin/sh
 # limits.sh -- far beyond what is usual: nesting, length, numbers of inputs and outputs, sizes. A clear answer, soon, and never a crash.
 . "$(dirname "$0")/lib.sh"
 

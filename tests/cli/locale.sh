@@ -1,3 +1,4 @@
+#!/bin/sh
 # locale.sh -- the same bytes in and out whatever the locale: a decimal comma, other digits, other letters.
 . "$(dirname "$0")/lib.sh"
 

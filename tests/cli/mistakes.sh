@@ -1,3 +1,4 @@
+#!/bin/sh
 # mistakes.sh -- what people get wrong: the message names it, says what was found, and where it can proposes what was meant.
 . "$(dirname "$0")/lib.sh"
 
@@ -17,7 +18,7 @@ fails 'a short option that is none' 2 '-x was taken as the program' -x 'sum(alph
 printf '1,2\n3,4\n' >table.csv
 fails 'a table of that name' 4 'hint: there is table.csv: add table=table.csv' 'sum(table)'
 fails 'a file that is not there' 4 'other.npy: no such file' x x=other.npy
-mkdir empty && cd empty
+mkdir empty && cd empty || exit
 fails 'an empty folder' 4 'found: no .npy files in this folder' 'a+b'
 cd ..
 fails 'shapes that do not fit' 3 '<expr>:1:8: error: shapes (2, 3) and (4,)*`m` has 3 and `alpha` has 4 on axis 1' 'c = m  + alpha'

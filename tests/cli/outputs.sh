@@ -1,3 +1,4 @@
+#!/bin/sh
 # outputs.sh -- where results go, in which format, and what is refused; an old file stays as it was until a whole new one takes its place.
 . "$(dirname "$0")/lib.sh"
 

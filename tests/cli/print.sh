@@ -1,3 +1,4 @@
+#!/bin/sh
 # print.sh -- results on standard output as NumPy prints them; a scalar is a bare number, a large array is summed up.
 . "$(dirname "$0")/lib.sh"
 

@@ -1,3 +1,4 @@
+#!/bin/sh
 # stages.sh -- looking without running: --emit, --explain, --dry-run, --time; programs from files.
 . "$(dirname "$0")/lib.sh"
 

@@ -1,3 +1,4 @@
+#!/bin/sh
 # tables.sh -- the answers that need no program: help, version, functions, devices, the doctor.
 . "$(dirname "$0")/lib.sh"
 

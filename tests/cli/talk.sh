@@ -1,3 +1,4 @@
+#!/bin/sh
 # talk.sh -- standard output is for results, standard error for talk; quiet when all is well; closed, full and broken streams; exit codes.
 . "$(dirname "$0")/lib.sh"
 
