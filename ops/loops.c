@@ -67,6 +67,26 @@ fold_fn loop_zip(enum red red, gx_dtype t)
 	return loops()->zip[red][t];
 }
 
+fold_fn loop_fold_sum_f32(void)
+{
+	return loops()->fold_sum_f32;
+}
+
+fold_fn loop_zip_sum_f32(void)
+{
+	return loops()->zip_sum_f32;
+}
+
+moments_fn loop_moments(void)
+{
+	return loops()->moments;
+}
+
+moments_zip_fn loop_moments_zip(void)
+{
+	return loops()->moments_zip;
+}
+
 identity_fn loop_identity(enum red red, gx_dtype t)
 {
 	return loops()->identity[red][t];

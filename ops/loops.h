@@ -27,6 +27,14 @@ typedef void (*identity_fn)(void *acc, size_t n);
 fold_fn loop_fold(enum red red, gx_dtype t);
 fold_fn loop_zip(enum red red, gx_dtype t);
 identity_fn loop_identity(enum red red, gx_dtype t);   /* n accumulators of nothing */
+/* loop_fold and loop_zip of float64 sums on float32 values: the same bits as after a conversion. */
+fold_fn loop_fold_sum_f32(void);
+fold_fn loop_zip_sum_f32(void);
+/* Mean and sum of squared deviations of n values; the count-th value into each of n accumulators. */
+typedef void (*moments_fn)(const double *values, size_t n, double *mean, double *m2);
+typedef void (*moments_zip_fn)(double count, double *mean, double *m2, const double *values, size_t n);
+moments_fn loop_moments(void);
+moments_zip_fn loop_moments_zip(void);
 /* Reductions to a value and its position; position -1 is an accumulator of nothing. */
 typedef void (*pair_fn)(void *acc, long long *at, const void *values, const long long *positions, size_t n);
 pair_fn loop_pair_fold(enum red red, gx_dtype t);

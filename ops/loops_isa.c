@@ -92,12 +92,12 @@ static inline float gx_round_odd(double d)
 /* ---- functions of helpers.def: the instance for the type at hand ---- */
 
 #define gx_signbit(...) PASTE(gx_signbit_, SUF)(__VA_ARGS__)
-#define gx_min(...) PASTE(gx_min_, SUF)(__VA_ARGS__)
-#define gx_max(...) PASTE(gx_max_, SUF)(__VA_ARGS__)
+#define gx_min(...) PASTE(quick_min_, SUF)(__VA_ARGS__)
+#define gx_max(...) PASTE(quick_max_, SUF)(__VA_ARGS__)
 #define gx_erfinv(...) PASTE(gx_erfinv_, SUF)(__VA_ARGS__)
-#define gx_mod(...) PASTE(gx_mod_, SUF)(__VA_ARGS__)
-#define gx_floordiv(...) PASTE(gx_floordiv_, SUF)(__VA_ARGS__)
-#define gx_rem(...) PASTE(gx_rem_, SUF)(__VA_ARGS__)
+#define gx_mod(...) PASTE(quick_mod_, SUF)(__VA_ARGS__)
+#define gx_floordiv(...) PASTE(quick_floordiv_, SUF)(__VA_ARGS__)
+#define gx_rem(...) PASTE(quick_rem_, SUF)(__VA_ARGS__)
 #define gx_ipow(...) PASTE(gx_ipow_, SUF)(__VA_ARGS__)
 #define gx_gcd(...) PASTE(gx_gcd_, SUF)(__VA_ARGS__)
 #define gx_lcm(...) PASTE(gx_lcm_, SUF)(__VA_ARGS__)
@@ -105,6 +105,109 @@ static inline float gx_round_odd(double d)
 #define gx_ugcd(...) PASTE(gx_ugcd_, SUF)(__VA_ARGS__)
 #define gx_ulcm(...) PASTE(gx_ulcm_, SUF)(__VA_ARGS__)
 #define gx_popcount(...) PASTE(gx_popcount_, SUF)(__VA_ARGS__)
+
+/* ---- the same results in forms that compilers turn into vectors ---- */
+
+/* Equal values have equal bits but for zeros: of those, "and" keeps +0 and "or" -0. A NaN in b comes through the comparison. */
+#define QUICK_MINMAX(s, T, I) \
+	static inline T quick_max_##s(T a, T b) \
+	{ \
+		I x, y; \
+		T r; \
+		memcpy(&x, &a, sizeof x); \
+		memcpy(&y, &b, sizeof y); \
+		x &= y; \
+		memcpy(&r, &x, sizeof r); \
+		r = a == b ? r : a > b ? a : b; \
+		return a != a ? a : r; \
+	} \
+	static inline T quick_min_##s(T a, T b) \
+	{ \
+		I x, y; \
+		T r; \
+		memcpy(&x, &a, sizeof x); \
+		memcpy(&y, &b, sizeof y); \
+		x |= y; \
+		memcpy(&r, &x, sizeof r); \
+		r = a == b ? r : a < b ? a : b; \
+		return a != a ? a : r; \
+	}
+QUICK_MINMAX(f32, float, int)
+QUICK_MINMAX(f64, double, long long)
+
+/* Floats as integers in the same order, and back (the same exchange of bits); not for NaN. */
+#define RANKS(s, T, I) \
+	typedef I rank_type_##s; \
+	static inline I rank_##s(T a) \
+	{ \
+		I b; \
+		memcpy(&b, &a, sizeof b); \
+		return b ^ (I)((b >> (8 * sizeof b - 1)) & ~((I)1 << (8 * sizeof b - 1))); \
+	} \
+	static inline T unrank_##s(I b) \
+	{ \
+		T a; \
+		b ^= (I)((b >> (8 * sizeof b - 1)) & ~((I)1 << (8 * sizeof b - 1))); \
+		memcpy(&a, &b, sizeof a); \
+		return a; \
+	}
+RANKS(f32, float, int)
+RANKS(f64, double, long long)
+/* KIND_FOLD(id): which of the folds of loops_type.h goes into the table. */
+#define RANKED_MIN ranked, ranked
+#define RANKED_MAX ranked, ranked
+#define KIND_FOLD(id) KIND_FOLD_(RANKED_##id)
+#define KIND_FOLD_(...) SECOND_OF_(__VA_ARGS__, ranked_, plain_, 0)
+
+/* Integer quotients through floating point, which has vectors: exact, because a quotient of n-bit integers that is not an integer is
+ * further from the next one than a division's rounding error (1 part in 2^n against 2^-24 and 2^-53). */
+#define QUICK_DIV_S(s, T, W, F) \
+	static inline T quick_quotient_##s(T a, T b) \
+	{ \
+		return (T)((F)a / (F)(b == 0 || b == -1 ? 1 : b)); \
+	} \
+	static inline T quick_floordiv_##s(T a, T b) \
+	{ \
+		T q = quick_quotient_##s(a, b); \
+		q = (T)((W)q - (W)((W)q * (W)b != (W)a && (a < 0) != (b < 0))); \
+		return b == 0 ? 0 : b == -1 ? (T)(0 - (W)a) : q; \
+	} \
+	static inline T quick_rem_##s(T a, T b) \
+	{ \
+		T r = (T)((W)a - (W)quick_quotient_##s(a, b) * (W)b); \
+		return b == 0 || b == -1 ? 0 : r; \
+	} \
+	static inline T quick_mod_##s(T a, T b) \
+	{ \
+		T r = quick_rem_##s(a, b); \
+		return (T)((W)r + (r != 0 && (r < 0) != (b < 0) ? (W)b : 0)); \
+	}
+QUICK_DIV_S(i8, signed char, unsigned, float)
+QUICK_DIV_S(i16, short, unsigned, float)
+QUICK_DIV_S(i32, int, unsigned, double)
+#define quick_floordiv_i64 gx_floordiv_i64
+#define quick_mod_i64 gx_mod_i64
+#define quick_rem_i64 gx_rem_i64
+#define quick_floordiv_f32 gx_floordiv_f32
+#define quick_mod_f32 gx_mod_f32
+#define quick_floordiv_f64 gx_floordiv_f64
+#define quick_mod_f64 gx_mod_f64
+
+/* lgamma writes the global signgam; several threads must not. */
+#undef lgamma
+static inline float quiet_lgamma_f32(float a)
+{
+	int sign;
+
+	return lgammaf_r(a, &sign);
+}
+static inline double quiet_lgamma_f64(double a)
+{
+	int sign;
+
+	return lgamma_r(a, &sign);
+}
+#define lgamma(a) PASTE(quiet_lgamma_, SUF)(a)
 
 /* ---- SLEEF: vector types and names of this instruction set ---- */
 
@@ -312,6 +415,67 @@ HALF(load_bf16, float, unsigned short, gx_bf16_to_f32)
 HALF(store_f16, unsigned short, float, gx_f32_to_f16)
 HALF(store_bf16, unsigned short, float, gx_f32_to_bf16)
 
+/* ---- sums of float32 in float64, and moments ---- */
+
+/* As a conversion and then the float64 row: the same lanes in the same order. */
+static void fold_sum_f32_f64(void *acc, const void *values, size_t n)
+{
+	const float *v = values;
+	double lane[16] = {0};
+	size_t i = 0;
+
+	for (; i + 16 <= n; i += 16)
+		for (int j = 0; j < 16; j++)
+			lane[j] += (double)v[i + (size_t)j];
+	for (size_t j = 0; i + j < n; j++)
+		lane[j] += (double)v[i + j];
+	for (int h = 8; h > 0; h /= 2)
+		for (int j = 0; j < h; j++)
+			lane[j] += lane[j + h];
+	*(double *)acc += lane[0];
+}
+
+static void zip_sum_f32_f64(void *acc, const void *values, size_t n)
+{
+	const float *v = values;
+	double *s = acc;
+
+	_Pragma("GCC ivdep") for (size_t i = 0; i < n; i++)
+		s[i] += (double)v[i];
+}
+
+/* Mean and sum of squared deviations of n values, in two passes. */
+static void moments(const double *v, size_t n, double *mean, double *m2)
+{
+	double lane[16] = {0}, sum = 0, m;
+	size_t i = 0;
+
+	plain_SUM_f64(&sum, v, n);
+	*mean = m = sum / (double)n;
+	for (; i + 16 <= n; i += 16)
+		for (int j = 0; j < 16; j++)
+			lane[j] += (v[i + (size_t)j] - m) * (v[i + (size_t)j] - m);
+	for (size_t j = 0; i + j < n; j++)
+		lane[j] += (v[i + j] - m) * (v[i + j] - m);
+	for (int h = 8; h > 0; h /= 2)
+		for (int j = 0; j < h; j++)
+			lane[j] += lane[j + h];
+	*m2 = lane[0];
+}
+
+/* The count-th value into each of n accumulators (Welford). */
+static void moments_zip(double count, double *mean, double *m2, const double *v, size_t n)
+{
+	double inverse = 1 / count;
+
+	_Pragma("GCC ivdep") for (size_t i = 0; i < n; i++) {
+		double d = v[i] - mean[i], next = mean[i] + d * inverse;
+
+		mean[i] = next;
+		m2[i] += d * (v[i] - next);
+	}
+}
+
 /* ---- pairs of + - * ---- */
 
 /* In the arithmetic type W, as the rows have it; no contraction (-ffp-contract=off). */
@@ -344,6 +508,10 @@ NINE(NINE_LOOP, f64, double, double)
 
 const struct loop_table PASTE(loops_, ISA) = {
 	.name = QUOTE(ISA),
+	.fold_sum_f32 = fold_sum_f32_f64,
+	.zip_sum_f32 = zip_sum_f32_f64,
+	.moments = moments,
+	.moments_zip = moments_zip,
 	FROM_ALL(CAST_ENTRY)
 	NINE(NINE_ENTRY, i32, INT32)
 	NINE(NINE_ENTRY, i64, INT64)

@@ -49,9 +49,9 @@
 	WHEN_##cls(.op[OP_##id][PASTE(GX_, ID)] = PASTE(loop_##id##_, SUF),)
 #include "ops/ops.def"
 #undef OP
-#define ENTRY_ONE(id) .fold[RED_##id][PASTE(GX_, ID)] = PASTE(fold_##id##_, SUF), .zip[RED_##id][PASTE(GX_, ID)] = PASTE(zip_##id##_, SUF), \
+#define ENTRY_ONE(id) .fold[RED_##id][PASTE(GX_, ID)] = PASTE(PASTE(KIND_FOLD(id), id##_), SUF), .zip[RED_##id][PASTE(GX_, ID)] = PASTE(zip_##id##_, SUF), \
 	.identity[RED_##id][PASTE(GX_, ID)] = PASTE(identity_##id##_, SUF),
-#define ENTRY_PAIR(id) .pair_fold[RED_##id][PASTE(GX_, ID)] = PASTE(fold_##id##_, SUF), .pair_zip[RED_##id][PASTE(GX_, ID)] = PASTE(zip_##id##_, SUF),
+#define ENTRY_PAIR(id) .pair_fold[RED_##id][PASTE(GX_, ID)] = PASTE(ranked_##id##_, SUF), .pair_zip[RED_##id][PASTE(GX_, ID)] = PASTE(zip_##id##_, SUF),
 #define ENTRY_MOMENTS(id)
 #define RED(id, name, cls, state, identity, doc, ...) WHEN_##cls(ENTRY_##state(id))
 #include "ops/reductions.def"
@@ -154,7 +154,7 @@
 		for (size_t i = 0; i < n; i++) \
 			p[i] = (T)(first); \
 	} \
-	static void PASTE(fold_##id##_, SUF)(void *acc, const void *values, size_t n) \
+	static void PASTE(plain_##id##_, SUF)(void *acc, const void *values, size_t n) \
 	{ \
 		const T *v = values; \
 		T lane[16]; \
@@ -178,13 +178,18 @@
 		_Pragma("GCC ivdep") for (size_t i = 0; i < n; i++) \
 			s[i] = PASTE(combine_##id##_, SUF)(s[i], v[i]); \
 	}
-/* A position of -1 is an accumulator that nothing went into. */
+/* plain_ is element by element. ranked_ first finds the extreme of the block, in vectors, and looks for its place when it counts; blocks
+ * with a NaN go the plain way. A position of -1 is an accumulator that nothing went into. */
+#define ORDER_ARGMIN(a, b) (a) < (b)
+#define ORDER_ARGMIN_I(a, b) (a) < (b)
+#define ORDER_ARGMAX(a, b) (a) > (b)
+#define ORDER_ARGMAX_I(a, b) (a) > (b)
 #define RED_PAIR(id, first, ...) \
 	static inline int PASTE(better_##id##_, SUF)(T a, long long i, T b, long long j) \
 	{ \
 		return j >= 0 && (i < 0 || (__VA_ARGS__)); \
 	} \
-	static void PASTE(fold_##id##_, SUF)(void *acc, long long *at, const void *values, const long long *pos, size_t n) \
+	static void PASTE(plain_##id##_, SUF)(void *acc, long long *at, const void *values, const long long *pos, size_t n) \
 	{ \
 		const T *v = values; \
 		T best = *(T *)acc; \
@@ -196,6 +201,40 @@
 			} \
 		*(T *)acc = best; \
 		*at = where; \
+	} \
+	static void PASTE(ranked_##id##_, SUF)(void *acc, long long *at, const void *values, const long long *pos, size_t n) \
+	{ \
+		const T *v = values; \
+		T best = *(T *)acc, lane[64]; \
+		int nan = best != best; \
+		size_t end = n / 64 * 64; \
+		long long where = INT64_MAX; \
+		if (n < 64) { \
+			PASTE(plain_##id##_, SUF)(acc, at, values, pos, n); \
+			return; \
+		} \
+		memcpy(lane, v, sizeof lane); \
+		for (size_t k = 0; k < end; k += 64) \
+			for (int j = 0; j < 64; j++) { \
+				nan |= v[k + (size_t)j] != v[k + (size_t)j]; \
+				lane[j] = ORDER_##id(v[k + (size_t)j], lane[j]) ? v[k + (size_t)j] : lane[j]; \
+			} \
+		for (int h = 32; h > 0; h /= 2) \
+			for (int j = 0; j < h; j++) \
+				lane[j] = ORDER_##id(lane[j + h], lane[j]) ? lane[j + h] : lane[j]; \
+		if (nan) { \
+			PASTE(plain_##id##_, SUF)(acc, at, values, pos, n); \
+			return; \
+		} \
+		if (*at < 0 || !(ORDER_##id(best, lane[0]))) { \
+			for (size_t k = 0; k < end; k++) \
+				where = v[k] == lane[0] && pos[k] < where ? pos[k] : where; \
+			if (*at < 0 || best != lane[0] || where < *at) { \
+				*(T *)acc = lane[0]; \
+				*at = where; \
+			} \
+		} \
+		PASTE(plain_##id##_, SUF)(acc, at, v + end, pos + end, n - end); \
 	} \
 	static void PASTE(zip_##id##_, SUF)(void *acc, long long *at, const void *values, const long long *pos, size_t n) \
 	{ \
@@ -211,6 +250,45 @@
 #define RED(id, name, cls, state, identity, doc, ...) WHEN_##cls(RED_##state(id, identity, __VA_ARGS__))
 #include "ops/reductions.def"
 #undef RED
+#ifdef CLASS_NOW_FLT
+/* Extremes of floats: as integers that are ordered as the floats are (-0 below +0) when there is no NaN. */
+#define RANKED(id, order) \
+	static void PASTE(ranked_##id##_, SUF)(void *acc, const void *values, size_t n) \
+	{ \
+		const T *v = values; \
+		RANK lane[64]; \
+		int nan = 0; \
+		size_t end = n / 64 * 64; \
+		T r; \
+		for (int j = 0; j < 64 && end; j++) \
+			lane[j] = PASTE(rank_, SUF)(v[j]); \
+		for (size_t i = 0; i < end; i += 64) \
+			for (int j = 0; j < 64; j++) { \
+				RANK k = PASTE(rank_, SUF)(v[i + (size_t)j]); \
+				nan |= v[i + (size_t)j] != v[i + (size_t)j]; \
+				lane[j] = k order lane[j] ? k : lane[j]; \
+			} \
+		if (nan || !end) { \
+			PASTE(plain_##id##_, SUF)(acc, values, n); \
+			return; \
+		} \
+		for (int h = 32; h > 0; h /= 2) \
+			for (int j = 0; j < h; j++) \
+				lane[j] = lane[j + h] order lane[j] ? lane[j + h] : lane[j]; \
+		r = PASTE(unrank_, SUF)(lane[0]); \
+		PASTE(plain_##id##_, SUF)(&r, v + end, n - end); \
+		*(T *)acc = PASTE(combine_##id##_, SUF)(*(T *)acc, r); \
+	}
+#define RANK PASTE(rank_type_, SUF)
+RANKED(MIN, <)
+RANKED(MAX, >)
+#undef RANKED
+#undef RANK
+#endif
+#undef ORDER_ARGMIN
+#undef ORDER_ARGMIN_I
+#undef ORDER_ARGMAX
+#undef ORDER_ARGMAX_I
 #undef RED_ONE
 #undef RED_PAIR
 #undef RED_MOMENTS

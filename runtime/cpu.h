@@ -42,6 +42,7 @@ struct step_plan {
 	uint8_t fixed;             /* 1: its slot is filled once */
 	uint8_t direct;            /* 1: whole blocks are in memory, never in a slot */
 	uint8_t merged;            /* 1: done by the step that uses it */
+	uint8_t narrow;            /* FOLD, 1: arg[0] is float32, to be summed in float64 */
 	uint8_t nargs;             /* what fn reads: the step's own operands, or those of two merged steps */
 	int arg[3];
 	loop_fn fn;                /* OP, CAST; LOAD, STORE: the conversion, NULL for none */

@@ -155,6 +155,25 @@ static int plan_steps(struct machine *m)
 	return widest;
 }
 
+/* A float64 sum of converted float32 values converts them itself. */
+static void merge_narrow(struct machine *m, const int *uses)
+{
+	const struct code *c = m->code;
+
+	for (int i = 0; i < c->n; i++) {
+		const struct step *s = &c->step[i], *from = s->nargs ? &c->step[s->arg[0]] : NULL;
+
+		if (s->kind != STEP_FOLD || m->k->fold[s->index].red != RED_SUM || s->type != GX_FLOAT64 || from->kind != STEP_CAST)
+			continue;
+		if (uses[s->arg[0]] == 1 && c->step[from->arg[0]].type == GX_FLOAT32) {
+			m->step[i].narrow = 1;
+			m->step[i].arg[0] = (int)from->arg[0];
+			m->step[s->arg[0]].merged = 1;
+			m->step[s->arg[0]].nargs = 0;
+		}
+	}
+}
+
 /* x = a*b; y = x + c in one pass: where + - or * takes the only use of another + - or *, one loop does both, with both roundings. */
 static void merge_pairs(struct machine *m, int *uses)
 {
@@ -164,6 +183,7 @@ static void merge_pairs(struct machine *m, int *uses)
 	for (int i = 0; i < c->n; i++)
 		for (int a = 0; a < m->step[i].nargs; a++)
 			uses[m->step[i].arg[a]]++;
+	merge_narrow(m, uses);
 	for (int i = 0; i < c->n; i++) {
 		const struct step *s = &c->step[i];
 		struct step_plan *p = &m->step[i];
@@ -506,14 +526,12 @@ static void iota(const struct machine *m, struct registers *r, int i, int64_t st
 
 	walk_start(m, a, start, n, &w);
 	do {
-		for (int j = 0; j < w.run; j++) {
-			int64_t v = w.off + stride * j;
-
-			if (s->type == GX_INT32)
-				((int32_t *)r->value[i])[done + j] = (int32_t)v;
-			else
-				((int64_t *)r->value[i])[done + j] = v;
-		}
+		if (s->type == GX_INT32)
+			for (int j = 0; j < w.run; j++)
+				((int32_t *)r->value[i])[done + j] = (int32_t)(w.off + stride * j);
+		else
+			for (int j = 0; j < w.run; j++)
+				((int64_t *)r->value[i])[done + j] = w.off + stride * j;
 		done += w.run;
 	} while (walk_next(m, a, &w));
 }

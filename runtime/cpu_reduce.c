@@ -10,6 +10,8 @@
 #include "base/fault.h"
 #include "runtime/cpu.h"
 
+enum { STRIP = 1 << 13 };        /* most accumulators of a task: they should stay in the second-level cache */
+
 struct reduce {
 	const struct kernel_run *run;
 	const struct kernel *k;
@@ -19,10 +21,10 @@ struct reduce {
 	int64_t outputs;             /* outputs of a task */
 	struct accumulators acc;     /* [output * parts + part] */
 	struct registers *r;         /* per worker */
-	double **spare;              /* per worker: a block of deviations */
 	uint8_t *ready;
 	int failed;
 	const struct step **fold;    /* the body's FOLD steps */
+	const struct step_plan **plan;
 };
 
 static int state_of(const struct kernel *k, int f)
@@ -143,19 +145,6 @@ static void merge_parts(struct reduce *q)
 
 /* ---- folding ---- */
 
-static void block_moments(const double *v, int n, double *spare, double *mean, double *m2)
-{
-	fold_fn sum = loop_fold(RED_SUM, GX_FLOAT64);
-	double s = 0, d = 0;
-
-	sum(&s, v, (size_t)n);
-	*mean = s / n;
-	for (int i = 0; i < n; i++)
-		spare[i] = (v[i] - *mean) * (v[i] - *mean);
-	sum(&d, spare, (size_t)n);
-	*m2 = d;
-}
-
 /* n values from the block's position `at` into one accumulator. */
 static void fold_row(struct reduce *q, int worker, int64_t acc, int at, int n)
 {
@@ -165,33 +154,22 @@ static void fold_row(struct reduce *q, int worker, int64_t acc, int at, int n)
 		const struct step *s = q->fold[f];
 		gx_dtype t = q->k->fold[f].type;
 		enum red red = q->k->fold[f].red;
-		char *a = (char *)q->acc.value[f] + (size_t)acc * size_of(q->k, f), *v = (char *)r->value[s->arg[0]] + (size_t)at * size_of(q->k, f);
+		const struct step_plan *p = q->plan[f];
+		size_t size = size_of(q->k, f);
+		char *a = (char *)q->acc.value[f] + (size_t)acc * size, *v = (char *)r->value[p->arg[0]] + (size_t)at * (p->narrow ? 4 : size);
 		double mean, m2;
 
 		switch (state_of(q->k, f)) {
 		case ONE:
-			loop_fold(red, t)(a, v, (size_t)n);
+			(p->narrow ? loop_fold_sum_f32() : loop_fold(red, t))(a, v, (size_t)n);
 			break;
 		case PAIR:
 			loop_pair_fold(red, t)(a, &q->acc.position[f][acc], v, (long long *)r->value[s->arg[1]] + at, (size_t)n);
 			break;
 		default:
-			block_moments((double *)v, n, q->spare[worker], &mean, &m2);
+			loop_moments()((double *)v, (size_t)n, &mean, &m2);
 			merge_moments(&q->acc.number[f][acc], &q->acc.mean[f][acc], (double *)a, n, mean, m2);
 		}
-	}
-}
-
-static void zip_moments(double *number, double *mean, double *m2, const double *v, int n)
-{
-	double inverse = 1 / ++number[0];
-
-	for (int i = 0; i < n; i++) {
-		double d = v[i] - mean[i];
-
-		number[i] = number[0];
-		mean[i] += d * inverse;
-		m2[i] += d * (v[i] - mean[i]);
 	}
 }
 
@@ -202,17 +180,21 @@ static void fold_columns(struct reduce *q, struct registers *r, struct accumulat
 		const struct step *s = q->fold[f];
 		gx_dtype t = q->k->fold[f].type;
 		enum red red = q->k->fold[f].red;
-		char *a = (char *)to->value[f] + (size_t)acc * size_of(q->k, f), *v = (char *)r->value[s->arg[0]] + (size_t)at * size_of(q->k, f);
+		const struct step_plan *p = q->plan[f];
+		size_t size = size_of(q->k, f);
+		char *a = (char *)to->value[f] + (size_t)acc * size, *v = (char *)r->value[p->arg[0]] + (size_t)at * (p->narrow ? 4 : size);
 
 		switch (state_of(q->k, f)) {
 		case ONE:
-			loop_zip(red, t)(a, v, (size_t)n);
+			(p->narrow ? loop_zip_sum_f32() : loop_zip(red, t))(a, v, (size_t)n);
 			break;
 		case PAIR:
 			loop_pair_zip(red, t)(a, &to->position[f][acc], v, (long long *)r->value[s->arg[1]] + at, (size_t)n);
 			break;
 		default:
-			zip_moments(&to->number[f][acc], &to->mean[f][acc], (double *)a, (double *)v, n);
+			loop_moments_zip()(to->number[f][acc] + 1, &to->mean[f][acc], (double *)a, (double *)v, (size_t)n);
+			for (int i = 0; i < n; i++)
+				to->number[f][acc + i]++;
 		}
 	}
 }
@@ -221,8 +203,7 @@ static int prepare(struct reduce *q, int worker)
 {
 	if (!q->ready[worker]) {
 		q->ready[worker] = 1;
-		q->spare[worker] = gx_malloc(FOLD_BLOCK * sizeof(double));
-		if (registers_make(&q->m, &q->r[worker]) || !q->spare[worker])
+		if (registers_make(&q->m, &q->r[worker]))
 			__atomic_store_n(&q->failed, 1, __ATOMIC_RELAXED);
 	}
 	return __atomic_load_n(&q->failed, __ATOMIC_RELAXED);
@@ -313,7 +294,6 @@ static void cut(struct reduce *q)
 	q->parts = 1;
 	q->per_part = k->nreduce;
 	if (q->columns) {
-		q->outputs = k->nmap < FOLD_BLOCK ? k->nmap : FOLD_BLOCK;
 		q->per_part = 1024;   /* summed one after the other: few, so that the error stays small */
 		if (k->nreduce > q->per_part)
 			q->parts = (k->nreduce + q->per_part - 1) / q->per_part;
@@ -321,6 +301,10 @@ static void cut(struct reduce *q)
 			q->per_part *= 2;
 			q->parts = (k->nreduce + q->per_part - 1) / q->per_part;
 		}
+		/* whole rows are one stream of memory; narrower strips only to have work for all threads (no result depends on them) */
+		q->outputs = (k->nmap * q->parts / (4 * threads_count(q->run->e->threads)) + FOLD_BLOCK - 1) / FOLD_BLOCK * FOLD_BLOCK;
+		q->outputs = q->outputs > STRIP ? STRIP : q->outputs < FOLD_BLOCK ? FOLD_BLOCK : q->outputs;
+		q->outputs = k->nmap < q->outputs ? k->nmap : q->outputs;
 		return;
 	}
 	q->outputs = k->nreduce ? CHUNK / k->nreduce : CHUNK;
@@ -348,8 +332,10 @@ static gx_status run_tail(struct reduce *q)
 static void find_folds(struct reduce *q)
 {
 	for (int i = 0; i < q->k->body.n; i++)
-		if (q->k->body.step[i].kind == STEP_FOLD)
+		if (q->k->body.step[i].kind == STEP_FOLD) {
 			q->fold[q->k->body.step[i].index] = &q->k->body.step[i];
+			q->plan[q->k->body.step[i].index] = &q->m.step[i];
+		}
 }
 
 static void fold_all(struct reduce *q)
@@ -381,10 +367,10 @@ gx_status cpu_reduce(const struct kernel_run *run)
 	for (int a = 0; a < k->rank; a++)   /* columns: reduced axes first */
 		order[a] = !q.columns ? a : a < k->rank - k->nkept ? k->nkept + a : a - (k->rank - k->nkept);
 	q.r = gx_calloc((size_t)workers, sizeof *q.r);
-	q.spare = gx_calloc((size_t)workers, sizeof *q.spare);
 	q.ready = gx_calloc((size_t)workers, 1);
 	q.fold = gx_calloc((size_t)k->nfold + 1, sizeof *q.fold);
-	if (!machine_make(&q.m, run, &k->body, k->rank, order, k->nmap * k->nreduce, FOLD_BLOCK) && q.r && q.spare && q.ready && q.fold) {
+	q.plan = gx_calloc((size_t)k->nfold + 1, sizeof *q.plan);
+	if (!machine_make(&q.m, run, &k->body, k->rank, order, k->nmap * k->nreduce, FOLD_BLOCK) && q.r && q.ready && q.fold && q.plan) {
 		cut(&q);
 		find_folds(&q);
 		if (!acc_make(k, &q.acc, k->nmap * q.parts)) {
@@ -393,15 +379,13 @@ gx_status cpu_reduce(const struct kernel_run *run)
 		}
 		acc_free(k, &q.acc);
 	}
-	for (int i = 0; i < workers && q.r && q.ready && q.spare; i++)
-		if (q.ready[i]) {
+	for (int i = 0; i < workers && q.r && q.ready; i++)
+		if (q.ready[i])
 			registers_free(&q.r[i]);
-			free(q.spare[i]);
-		}
 	machine_free(&q.m);
 	free(q.r);
-	free(q.spare);
 	free(q.ready);
 	free(q.fold);
+	free(q.plan);
 	return s;
 }

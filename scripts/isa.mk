@@ -12,3 +12,6 @@ ISA_O = $(ISAS:%=$(B)/ops/loops_%.o)
 $(ISA_O): $(B)/ops/loops_%.o: ops/loops_isa.c
 	@mkdir -p $(@D)
 	$(Q)$(CC) $(STRICT) $(CPP) $(CFLAGS) $(LOOP_FLAGS) $(ISA_$*) -DISA=$* -MMD -MP -c $< -o $@
+
+# The movers of blocks are loops too.
+$(B)/runtime/cpu_machine.o $(B)/runtime/cpu_reduce.o: CFLAGS += -O3
