@@ -16,8 +16,16 @@ struct layout {
 	int scientific;
 	int left, right;      /* characters before the point, and of the point and after */
 	int digits;           /* scientific: digits after the point */
+	int exponent;         /* scientific: digits of the exponent */
 	int word;             /* characters of the longest nan or inf */
 	int is_float;
+};
+
+/* An element as layouts see it: the shortest text that reads back, that text's value, and the value itself. They differ where the
+ * type is narrower than double: 0.1, 0.1 and 0.10000000149 of a float32. */
+struct element {
+	char text[40];
+	double value, exact;
 };
 
 int64_t element_count(const gx_array *a)
@@ -34,14 +42,57 @@ static int is_float(gx_dtype t)
 	return t == GX_FLOAT16 || t == GX_BFLOAT16 || t == GX_FLOAT32 || t == GX_FLOAT64;
 }
 
-static void shortest(const struct layout *l, int64_t i, char text[40])
+static double half_value(unsigned bits)
 {
-	element_text(l->a->dtype, (const char *)l->a->data + (size_t)i * gx_dtype_size(l->a->dtype), text);
+	double m = bits & 0x3ff, v = bits & 0x7c00 ? ldexp(m + 1024, (int)(bits >> 10 & 31) - 25) : ldexp(m, -24);
+
+	return bits & 0x8000 ? -v : v;   /* finite ones: the others are words */
+}
+
+static double exact_value(gx_dtype t, const void *p)
+{
+	uint16_t half;
+	uint32_t bits;
+	float f;
+	double d;
+
+	switch ((int)t) {
+	case GX_FLOAT64:
+		memcpy(&d, p, 8);
+		return d;
+	case GX_FLOAT32:
+		memcpy(&f, p, 4);
+		return (double)f;
+	case GX_FLOAT16:
+		memcpy(&half, p, 2);
+		return half_value(half);
+	default:
+		memcpy(&half, p, 2);
+		bits = (uint32_t)half << 16;
+		memcpy(&f, &bits, 4);
+		return (double)f;
+	}
 }
 
 static double real(const char *text)
 {
 	return number_real(text);
+}
+
+static void get(const struct layout *l, int64_t i, struct element *e)
+{
+	const char *p = (const char *)l->a->data + (size_t)i * gx_dtype_size(l->a->dtype);
+
+	element_text(l->a->dtype, p, e->text);
+	if (!is_float(l->a->dtype))
+		return;
+	e->value = real(e->text);
+	e->exact = exact_value(l->a->dtype, p);
+}
+
+static int is_word(const struct layout *l, const struct element *e)
+{
+	return !l->is_float || !isfinite(e->value);
 }
 
 /* Digits after the point that are kept: trailing zeros go. */
@@ -55,20 +106,33 @@ static void trim(char *s)
 		s[--n] = 0;
 }
 
-static void fixed(const char *from, char *to, size_t size)
+/* The shortest text where that has 8 digits after the point or fewer, else the value rounded to 8. */
+static void fixed(const struct element *e, char *to, size_t size)
 {
-	snprintf(to, size, "%.*f", PRECISION, real(from));   /* the tool never leaves the "C" locale */
+	snprintf(to, size, "%.*f", PRECISION, e->value);   /* the tool never leaves the "C" locale */
+	if (real(to) != e->value)
+		snprintf(to, size, "%.*f", PRECISION, e->exact);
 	trim(to);
 }
 
-static void mantissa(const char *from, char *to, size_t size)
+static void mantissa(const struct element *e, char *to, size_t size)
 {
-	char *e;
-
-	snprintf(to, size, "%.*e", PRECISION, real(from));
-	e = strchr(to, 'e');
-	*e = 0;
+	snprintf(to, size, "%.*e", PRECISION, e->value);
+	if (real(to) != e->value)
+		snprintf(to, size, "%.*e", PRECISION, e->exact);
+	*strchr(to, 'e') = 0;
 	trim(to);
+}
+
+/* "1.25e+10", "1.e+05" with l->exponent digits at the end. */
+static void scientific(const struct layout *l, const struct element *e, char *to, size_t size)
+{
+	char t[64], *at;
+
+	snprintf(t, sizeof t, "%.*e", l->digits, e->exact);
+	at = strchr(t, 'e');
+	*at++ = 0;
+	snprintf(to, size, "%s%se%c%0*d", t, l->digits ? "" : ".", *at, l->exponent, atoi(at + 1));
 }
 
 /* ---- the elements that are shown ---- */
@@ -89,13 +153,13 @@ static int64_t shown_count(const struct layout *l, int axis)
 	return l->cut && n > 2 * EDGE ? 2 * EDGE + 1 : n;
 }
 
-static void visit(struct layout *l, int axis, int64_t at, void (*f)(struct layout *, const char *, void *), void *arg)
+static void visit(struct layout *l, int axis, int64_t at, void (*f)(struct layout *, const struct element *, void *), void *arg)
 {
-	char text[40];
+	struct element e;
 
 	if (axis == l->a->rank) {
-		shortest(l, at, text);
-		f(l, text, arg);
+		get(l, at, &e);
+		f(l, &e, arg);
 		return;
 	}
 	for (int64_t k = 0; k < shown_count(l, axis); k++)
@@ -105,10 +169,10 @@ static void visit(struct layout *l, int axis, int64_t at, void (*f)(struct layou
 
 struct range { double lo, hi; int any; };
 
-static void see_range(struct layout *l, const char *text, void *arg)
+static void see_range(struct layout *l, const struct element *e, void *arg)
 {
 	struct range *r = arg;
-	double v = fabs(real(text));
+	double v = fabs(e->value);
 
 	(void)l;
 	if (!isfinite(v) || v == 0)
@@ -123,62 +187,63 @@ static void widen(int *w, int n)
 	*w = n > *w ? n : *w;
 }
 
-static void see_width(struct layout *l, const char *text, void *arg)
+static void see_width(struct layout *l, const struct element *e, void *arg)
 {
 	char t[400];
 	const char *dot;
 
 	(void)arg;
-	if (!l->is_float || !isfinite(real(text))) {
-		widen(&l->word, (int)strlen(text));
+	if (is_word(l, e)) {
+		widen(&l->word, (int)strlen(e->text));
 		return;
 	}
 	if (l->scientific) {
-		mantissa(text, t, sizeof t);
+		mantissa(e, t, sizeof t);
 		dot = strchr(t, '.');
 		widen(&l->digits, dot ? (int)strlen(dot + 1) : 0);
+		widen(&l->exponent, fabs(e->value) >= 1e100 || (e->value != 0 && fabs(e->value) < 1e-99) ? 3 : 2);
 		return;
 	}
-	fixed(text, t, sizeof t);
+	fixed(e, t, sizeof t);
 	dot = strchr(t, '.');
 	widen(&l->left, (int)(dot - t));
 	widen(&l->right, (int)strlen(dot));
 }
 
-static void format(const struct layout *l, const char *text, struct buf *out)
+static void format(const struct layout *l, const struct element *e, struct buf *out)
 {
 	char t[400];
 	const char *dot;
 
-	if (!l->is_float || !isfinite(real(text))) {
-		buf_fmt(out, "%*s", l->left + l->right, text);
+	if (is_word(l, e)) {
+		buf_fmt(out, "%*s", l->left + l->right, e->text);
 		return;
 	}
 	if (l->scientific) {
-		snprintf(t, sizeof t, "%.*e", l->digits, real(text));
-		if (l->digits == 0) {   /* 1.e+10 */
-			char *e = strchr(t, 'e');
-
-			memmove(e + 1, e, strlen(e) + 1);
-			*e = '.';
-		}
+		scientific(l, e, t, sizeof t);
 		buf_fmt(out, "%*s", l->left, t);
 		return;
 	}
-	fixed(text, t, sizeof t);
+	fixed(e, t, sizeof t);
 	dot = strchr(t, '.');
 	buf_fmt(out, "%*s%s%*s", l->left - (int)(dot - t), "", t, l->right - (int)strlen(dot), "");
 }
 
-static void see_scientific(struct layout *l, const char *text, void *arg)
+static void see_scientific(struct layout *l, const struct element *e, void *arg)
 {
 	char t[400];
 
 	(void)arg;
-	if (!isfinite(real(text)))
+	if (is_word(l, e))
 		return;
-	snprintf(t, sizeof t, "%.*e", l->digits, real(text));
-	widen(&l->left, (int)strlen(t) + (l->digits == 0));
+	scientific(l, e, t, sizeof t);
+	widen(&l->left, (int)strlen(t));
+}
+
+/* From where on numbers are scientific: what the type holds exactly, roughly. */
+static double large(gx_dtype t)
+{
+	return t == GX_FLOAT64 ? 1e8 : t == GX_FLOAT32 ? 1e6 : 1e3;
 }
 
 static void measure(struct layout *l)
@@ -188,11 +253,13 @@ static void measure(struct layout *l)
 	l->is_float = is_float(l->a->dtype);
 	if (l->is_float) {
 		visit(l, 0, 0, see_range, &r);
-		l->scientific = r.any && (r.hi >= 1e8 || r.lo < 1e-4 || r.hi / r.lo > 1000);
+		l->scientific = r.any && (r.hi >= large(l->a->dtype) || r.lo < 1e-4 || r.hi / r.lo > 1000);
 	}
 	visit(l, 0, 0, see_width, NULL);
 	if (l->scientific)
 		visit(l, 0, 0, see_scientific, NULL);
+	if (l->a->dtype == GX_BOOL)
+		widen(&l->word, 5);
 	widen(&l->left, l->word - l->right);   /* words end where numbers end */
 }
 
@@ -205,7 +272,7 @@ static void write_axis(const struct layout *l, int axis, int64_t at, int indent,
 	for (int64_t k = 0; k < shown_count(l, axis); k++) {
 		int64_t i = shown(l, axis, k);
 		struct buf out = {0};
-		char text[40];
+		struct element e;
 
 		if (k && !last) {
 			for (int j = axis; j < l->a->rank - 1; j++)
@@ -218,12 +285,14 @@ static void write_axis(const struct layout *l, int axis, int64_t at, int indent,
 			continue;
 		}
 		if (i >= 0) {
-			shortest(l, at * l->a->shape[axis] + i, text);
-			format(l, text, &out);
+			get(l, at * l->a->shape[axis] + i, &e);
+			format(l, &e, &out);
 		} else {
 			buf_str(&out, "...");
 		}
 		if (k && last && *line + 1 + out.len > (size_t)(LINE - l->a->rank)) {   /* room for the brackets that close */
+			while (b->len && b->text[b->len - 1] == ' ')
+				b->text[--b->len] = 0;
 			buf_fmt(b, "\n%*s", indent + 1, "");
 			*line = (size_t)indent + 1;
 		} else if (k && last) {
@@ -240,12 +309,12 @@ static void write_axis(const struct layout *l, int axis, int64_t at, int indent,
 void array_text(const gx_array *a, struct buf *b)
 {
 	struct layout l = {.a = a, .cut = element_count(a) > SMALL};
+	struct element e;
 	size_t line = 0;
-	char text[40];
 
 	if (a->rank == 0) {
-		shortest(&l, 0, text);
-		buf_str(b, text);
+		get(&l, 0, &e);
+		buf_str(b, e.text);
 		return;
 	}
 	if (element_count(a) == 0) {

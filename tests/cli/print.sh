@@ -25,6 +25,12 @@ prints 'float16' '[0.     0.3333 0.6665 1.    ]' 'f16(linspace(0, 1, 4))'
 prints 'nan and inf among numbers' '[nan inf  1.]' 'f32(1)/where(arange(3) == 0, nan, where(arange(3) == 1, 0, 1))'
 prints 'nan beside fractions' '[nan 0.5]' 'where(arange(2) == 0, nan, 0.5)'
 prints 'only inf' '[ inf -inf]' 'where(arange(2) == 0, inf, -inf)'
+prints 'float32, scientific: digits of the value itself' '[5.0755888e-09 1.2345679e+00]' 'f32(where(arange(2) == 0, 5.075589e-9, 1.2345679))'
+prints 'float32, scientific from a million on' '[1.e+06 1.e+05]' 'f32(where(arange(2) == 0, 1e6, 1e5))'
+prints 'float16, scientific from a thousand on' '[1.23e+03 9.99e+02]' 'f16(where(arange(2) == 0, 1230, 999))'
+prints 'float32, fixed: 8 digits after the point' '[0.01234568 0.5       ]' 'f32(where(arange(2) == 0, 0.0123456789, 0.5))'
+prints 'exponents of three digits' '[1.e+300 1.e-005]' 'where(arange(2) == 0, 1e300, 1e-5)'
+prints 'bools that are all true' '[ True  True]' 'arange(2) >= 0'
 prints 'two axes' '[[0 1 2]
  [3 4 5]]' 'reshape(arange(6), 2, 3)'
 prints 'three axes' '[[[0 1]
