@@ -142,10 +142,26 @@ static struct val call_op(struct check_state *c, const char *name, struct call *
 	return r;
 }
 
+/* Names that people bring along and that no spelling leads to. */
+static const struct { const char *name, *hint; } elsewhere[] = {
+	{"len", "size(a) is the number of elements, shape(a, 0) the extent of an axis"}, {"ndim", "the shape is printed by --explain"},
+	{"dot", "sum(a*b) is the dot product"}, {"print", "an expression on its own is printed"},
+	{"astype", "a type is a function: f32(a)"}, {"float", "the types are f16, bf16, f32 and f64"},
+	{"int", "the types are i8, i16, i32, i64 and u8, u16, u32, u64"}, {"double", "the type is f64"},
+	{"random", "random numbers are not made here: read them from a file"}, {"rand", "random numbers are not made here: read them from a file"},
+	{"sort", "nothing here moves elements by their values"}, {"median", "nothing here sorts; mean, min, max and std are there"},
+	{"if", "where(condition, x, y), or condition ? x : y"},
+};
+
 static struct val unknown_function(struct check_state *c, const struct ast *n)
 {
 	struct val v = fail(c, GX_NAME, n->at, "unknown function `%s`", n->name);
 
+	for (size_t i = 0; i < sizeof elsewhere / sizeof *elsewhere; i++)
+		if (!strcmp(n->name, elsewhere[i].name)) {
+			diag_hint(c->diag, "%s", elsewhere[i].hint);
+			return v;
+		}
 	suggest_function(c, n->name);
 	return v;
 }

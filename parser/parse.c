@@ -2,6 +2,7 @@
  * become SEP. The depth of brackets is counted here, so the parser's own stack is never what overflows first. */
 #include "parser/parse.h"
 
+#include <ctype.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -43,6 +44,33 @@ static struct ast *deep(struct parse *p, struct ast *n)
 	return n;
 }
 
+/* "np.mean(", "x.mean(": the word before the bracket, when a point stands before it. */
+static struct span method(const struct parse *p, struct span bracket)
+{
+	const char *text = p->f->text.text;
+	struct span at = {bracket.begin, bracket.begin};
+
+	while (at.begin && (isalnum((unsigned char)text[at.begin - 1]) || text[at.begin - 1] == '_'))
+		at.begin--;
+	if (!at.begin || text[at.begin - 1] != '.' || at.end - at.begin > 40)
+		at.end = at.begin;
+	return at;
+}
+
+static void hint_bracket(struct parse *p, struct token t)
+{
+	struct span at = method(p, t.span);
+	int n = (int)(at.end - at.begin);
+	const char *name = p->f->text.text + at.begin;
+
+	if (t.kind == TK_LB)
+		diag_hint(&p->f->diag, "there are no lists: a small array is an input, for the command x=f32:[1,2,3]");
+	else if (n)
+		diag_hint(&p->f->diag, "functions stand alone: %.*s(x), not x.%.*s() or np.%.*s(x)", n, name, n, name, n, name);
+	else
+		diag_hint(&p->f->diag, "multiplication is written with `*`");
+}
+
 void parse_unexpected(struct parse *p, struct token t)
 {
 	struct diag *d = &p->f->diag;
@@ -67,6 +95,10 @@ void parse_unexpected(struct parse *p, struct token t)
 		diag_hint(d, "`=` gives a name at the start of a statement; `==` compares");
 	else if (t.kind == TK_NONE)
 		diag_hint(d, "None stands for a new axis inside [ ] only");
+	else if (t.kind == TK_LP || t.kind == TK_LB)
+		hint_bracket(p, t);
+	else if (t.kind == TK_COMMA && !p->brackets)
+		diag_hint(d, "statements are separated by `;`");
 }
 
 void parse_statement(struct parse *p, struct ast *s)
