@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/diag.h"
 #include "tool/tool.h"
@@ -159,6 +160,8 @@ static int positional(struct options *o, char *arg)
 			fprintf(stderr, "hint: %s was taken as the program; gpuexpr --help lists the options\n", o->program);
 		else if (o->program && looks_like_binding(o->program))
 			fprintf(stderr, "hint: the program comes first: gpuexpr '%s' %s\n", arg, o->program);
+		else if (access(arg, F_OK) == 0)
+			fprintf(stderr, "hint: say which input that is: name=%s\n", arg);
 		else
 			fprintf(stderr, "hint: the program is one argument: put it in quotes; statements are separated by ;\n");
 		return EXIT_USAGE;

@@ -62,7 +62,7 @@ prints 'an input with the name of a function' 3.0 'sum(sum)'
 fails 'a name bound twice' 2 'bound twice*x=1*x=2' x x=1 x=2
 fails 'an unused binding' 2 'no input named `weight`; did you mean `weights`' 'weights*2' weights=1 weight=2
 fails 'nothing behind the =' 2 'x=: *nothing' x x=
-fails 'a word that is no binding' 2 'expected name=binding' 'x' in/b.npy
+fails 'a file without a name' 2 'expected name=binding, found `in/b.npy`*say which input that is: name=in/b.npy' 'x' in/b.npy
 fails 'the program in pieces' 2 'quotes' c = a
 fails 'bindings before the program' 2 'the program comes first' x=in/b.npy 'sum(x)'
 fails 'standard input twice' 2 'standard input*`x`*`y`' 'x+y' x=- y=- <in/b.npy
