@@ -17,13 +17,26 @@ enum { LINKS_MOST = 40 };
 static int kind_of(const char *path)
 {
 	static const struct { const char *tail; int kind; } kinds[] = {
-		{".csv", OUTPUT_CSV}, {".txt", OUTPUT_CSV}, {".tsv", OUTPUT_TSV}, {".raw", OUTPUT_RAW}, {".npz", OUTPUT_NPZ},
+		{".csv", OUTPUT_CSV}, {".txt", OUTPUT_CSV}, {".tsv", OUTPUT_TSV}, {".raw", OUTPUT_RAW}, {".bin", OUTPUT_RAW}, {".dat", OUTPUT_RAW},
+		{".npz", OUTPUT_NPZ},
 	};
 
 	for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
 		if (ends_with(path, kinds[i].tail))
 			return kinds[i].kind;
 	return OUTPUT_NPY;
+}
+
+/* Formats of others: an .npy file of such a name would fool everybody. NULL: none of them. */
+static const char *foreign(const char *path)
+{
+	static const char *const tails[] = {".png", ".jpg", ".jpeg", ".gif", ".bmp", ".tif", ".tiff", ".pgm", ".ppm", ".pdf", ".h5", ".hdf5", ".nc",
+		".mat", ".fits", ".json", ".xlsx", ".parquet", ".pkl", ".pt", ".zip", ".gz", ".xz", ".zst"};
+
+	for (size_t i = 0; i < sizeof tails / sizeof *tails; i++)
+		if (ends_with(path, tails[i]))
+			return tails[i];
+	return NULL;
 }
 
 /* "a/b.npy": the folder's bytes, "" where it is the current one. */
@@ -181,6 +194,8 @@ gx_status output_open(const char *path, int force, struct output *o, gx_error *e
 	else
 		s = open_file(path, o, err);
 	o->kind = kind_of(path);
+	if (s == GX_OK && foreign(path))
+		s = diag_plain(err, GX_UNSUPPORTED, "%s: %s files are not written; hint: write .npy, .csv, .txt or .raw", o->shown, foreign(path));
 	if (s == GX_OK && o->kind == OUTPUT_NPZ)
 		s = diag_plain(err, GX_UNSUPPORTED, "%s: .npz files are read but not written; hint: write .npy", o->shown);
 	if (s)

@@ -241,6 +241,10 @@ static int from_file(const char *name, const char *spec, int default_name, struc
 		list_folder(name);
 		return EXIT_INPUT;
 	}
+	if (spec[0] == '-' && (!spec[1] || spec[1] == ':') && isatty(0)) {
+		complain("%s=%s: standard input is a terminal; feed it an .npy file: gpuexpr ... %s=%s < FILE.npy", name, spec, name, spec);
+		return EXIT_INPUT;
+	}
 	s = file_read(spec, &in->file, &err);
 	if (s) {
 		failed(&err);

@@ -294,8 +294,8 @@ static int everything(struct job *j)
 		print_dry_run(j);
 	if (rc || j->o.dry_run)
 		return rc;
-	rc = choose_device(j);
-	rc = rc ? rc : outputs_allocate(j, j->out);
+	rc = outputs_allocate(j, j->out);
+	rc = rc ? rc : choose_device(j);
 	rc = rc ? rc : run(j, j->on_gpu ? j->gpu : j->cpu, j->on_gpu ? j->pgpu : j->p, j->out);
 	rc = rc || !j->o.verify ? rc : verify(j);
 	rc = rc ? rc : outputs_write(j);
@@ -315,6 +315,18 @@ static void on_signal(int sig)
 	output_abandon_all();
 	signal(sig, SIG_DFL);
 	raise(sig);
+}
+
+/* Files are mapped: reading what another process has cut off meanwhile ends here. */
+static void on_bus_error(int sig)
+{
+	static const char text[] = "gpuexpr: an input file became shorter while it was read\n";
+	ssize_t n = write(2, text, sizeof text - 1);
+
+	(void)sig;
+	(void)n;
+	output_abandon_all();
+	_exit(EXIT_INPUT);
 }
 
 /* Unless it is ignored already: nohup, and commands that a script starts in the background. */
@@ -364,6 +376,7 @@ int main(int argc, char **argv)
 	fill_streams();
 	signal(SIGPIPE, SIG_IGN);
 	signal(SIGXFSZ, SIG_IGN);
+	signal(SIGBUS, on_bus_error);
 	catch(SIGINT);
 	catch(SIGTERM);
 	catch(SIGHUP);

@@ -47,6 +47,15 @@ for sig in INT TERM; do
 	check "SIG$sig in a long run: no file" missing big.npy
 	check "SIG$sig in a long run: nothing is said" same "$(cat "$log/out" "$log/err")" ''
 done
+# An input that another process cuts while it is being read.
+gx 'cut = f32(arange(8000000))'
+"$exe" --device=cpu --threads=1 'def f(x) = sin(cos(sin(cos(exp(sin(x)))))); big = sum(f(f(f(f(cut)))))' >"$log/out" 2>"$log/err" &
+sleep 0.1
+head -c 200 /dev/null >cut.npy
+wait $!
+check 'an input that is cut off meanwhile: exit 4' same $? 4
+check 'an input that is cut off meanwhile: says so' like "$(cat "$log/err")" 'gpuexpr: *an input file became shorter while it was read'
+check 'an input that is cut off meanwhile: no file' missing big.npy
 if env --ignore-signal=HUP true 2>/dev/null; then
 	env --ignore-signal=HUP timeout --foreground --preserve-status -s HUP 0.2 sh -c "exec '$exe' 'u = sum(sin(arange(3e7)))' --device=cpu --threads=1" 2>"$log/err"
 	check 'nohup holds' npy_is u.npy '<f8' '()' "$("$exe" 'f64(u)' -o -.raw | hex)"

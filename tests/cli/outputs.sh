@@ -22,6 +22,11 @@ check 'its text' same "$(cat to/b.txt)" '0
 2'
 quiet '.raw' 'b == 1' -o to/b.raw
 check 'its bytes' same "$(hex <to/b.raw)" 000100
+quiet '.bin is raw, too' 'b == 1' -o to/b.bin
+check 'its bytes' same "$(hex <to/b.bin)" 000100
+for e in png tiff h5 json gz; do
+	fails "no .npy file is called .$e" 5 "to/b.$e: .$e files are not written; hint: write .npy" b -o to/b.$e
+done
 prints 'text that is read back' True 'all(t == a)' t=to/a.csv
 "$exe" 'y = b' -o y=- >to/stdout.npy 2>"$log/err"
 check '-o name=- is .npy on standard output' cmp to/stdout.npy to/only.npy
@@ -105,6 +110,7 @@ fails '-o without a path' 2 'needs a value' b -o
 check 'no temporary is left' same "$(find . -name '.gpuexpr*')" ''
 if command -v script >/dev/null; then
 	check 'a terminal gets no binary' like "$(script -qec "'$exe' b -o -" /dev/null </dev/null)" '*refusing to write a binary*terminal*'
+	check 'a terminal is no .npy file' like "$(script -qec "'$exe' 'sum(x)' x=-" /dev/null)" '*standard input is a terminal; feed it*'
 	check 'a terminal is told what was written' like "$(script -qec "'$exe' 'told = b'" /dev/null </dev/null)" 'wrote told.npy: uint8 (3,)*'
 else
 	skip 'terminals' 'no script(1)'
