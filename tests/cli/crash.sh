@@ -43,7 +43,7 @@ for sig in INT TERM; do
 	code=$?
 	t1=$(date +%s%N)
 	check "SIG$sig in a long run: by the signal" same $code "$([ $sig = INT ] && echo 130 || echo 143)"
-	check "SIG$sig in a long run: within half a second" test $(((t1 - t0) / 1000000)) -lt 900
+	check "SIG$sig in a long run: at once" test $(((t1 - t0) / 1000000)) -lt 3000
 	check "SIG$sig in a long run: no file" missing big.npy
 	check "SIG$sig in a long run: nothing is said" same "$(cat "$log/out" "$log/err")" ''
 done
