@@ -30,8 +30,10 @@ static int kind_of(const char *path)
 /* Formats of others: an .npy file of such a name would fool everybody. NULL: none of them. */
 static const char *foreign(const char *path)
 {
-	static const char *const tails[] = {".png", ".jpg", ".jpeg", ".gif", ".bmp", ".tif", ".tiff", ".pgm", ".ppm", ".pdf", ".h5", ".hdf5", ".nc",
-		".mat", ".fits", ".json", ".xlsx", ".parquet", ".pkl", ".pt", ".zip", ".gz", ".xz", ".zst"};
+	static const char *const tails[] = {
+		".png", ".jpg", ".jpeg", ".gif", ".bmp", ".tif", ".tiff", ".pgm", ".ppm", ".pdf", ".h5", ".hdf5", ".nc", ".mat", ".fits", ".json",
+		".xlsx", ".parquet", ".pkl", ".pt", ".zip", ".gz", ".xz", ".zst",
+	};
 
 	for (size_t i = 0; i < sizeof tails / sizeof *tails; i++)
 		if (ends_with(path, tails[i]))
