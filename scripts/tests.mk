@@ -128,3 +128,15 @@ test-emulate: $(B)/tests/emulate
 	$(call log,emulate,$(B)/tests/emulate)
 
 .PHONY: test-emulate
+
+# ---- random programs: CPU engine against emulator (or --engine=cuda, where there is a GPU) ----
+RANDOM_C = tests/random/random.c tests/random/generate.c tests/lang_values.c $(addprefix tests/emulate/,emulate.c fibre.c front.c)
+RANDOM  ?= --seed=1 --count=240
+$(B)/tests/random: $(RANDOM_C) tests/random/random.h tests/lang.h $(B)/libgpuexpr.a
+	@mkdir -p $(@D)
+	$(Q)$(TEST_C) -rdynamic -o $@ $(RANDOM_C) $(B)/libgpuexpr.a $(LIBS)
+
+test-random: $(B)/tests/random
+	$(call log,random,$(B)/tests/random $(RANDOM))
+
+.PHONY: test-random
