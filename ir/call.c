@@ -148,7 +148,8 @@ static const struct { const char *name, *hint; } elsewhere[] = {
 	{"dot", "sum(a*b) is the dot product"}, {"print", "an expression on its own is printed"},
 	{"astype", "a type is a function: f32(a)"}, {"float", "the types are f16, bf16, f32 and f64"},
 	{"int", "the types are i8, i16, i32, i64 and u8, u16, u32, u64"}, {"double", "the type is f64"},
-	{"random", "random numbers are not made here: read them from a file"}, {"rand", "random numbers are not made here: read them from a file"},
+	{"random", "random numbers are not made here: read them from a file"},
+	{"rand", "random numbers are not made here: read them from a file"},
 	{"sort", "nothing here moves elements by their values"}, {"median", "nothing here sorts; mean, min, max and std are there"},
 	{"if", "where(condition, x, y), or condition ? x : y"},
 };

@@ -461,7 +461,8 @@ static const struct {
 	{"reshape", make_reshape, "reshape(a, n, m, ...)", "the elements in C order in another shape; one extent may be -1"},
 	{"flip", make_flip, "flip(a), flip(a, axis=0)", "reversed along all axes, or those given"},
 	{"squeeze", make_squeeze, "squeeze(a), squeeze(a, axis=0)", "without axes of extent 1"},
-	{"shift", make_shift, "shift(a, k, axis=0, edge=clamp, fill=0)", "the neighbour at distance k: element i is a[i + k]; edge is clamp, wrap, reflect or fill"},
+	{"shift", make_shift, "shift(a, k, axis=0, edge=clamp, fill=0)",
+	 "the neighbour at distance k: element i is a[i + k]; edge is clamp, wrap, reflect or fill"},
 };
 enum { NTABLE = sizeof table / sizeof *table };
 

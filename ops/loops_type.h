@@ -49,9 +49,13 @@
 	WHEN_##cls(.op[OP_##id][PASTE(GX_, ID)] = PASTE(loop_##id##_, SUF),)
 #include "ops/ops.def"
 #undef OP
-#define ENTRY_ONE(id) .fold[RED_##id][PASTE(GX_, ID)] = PASTE(PASTE(KIND_FOLD(id), id##_), SUF), .zip[RED_##id][PASTE(GX_, ID)] = PASTE(zip_##id##_, SUF), \
+#define ENTRY_ONE(id) \
+	.fold[RED_##id][PASTE(GX_, ID)] = PASTE(PASTE(KIND_FOLD(id), id##_), SUF), \
+	.zip[RED_##id][PASTE(GX_, ID)] = PASTE(zip_##id##_, SUF), \
 	.identity[RED_##id][PASTE(GX_, ID)] = PASTE(identity_##id##_, SUF),
-#define ENTRY_PAIR(id) .pair_fold[RED_##id][PASTE(GX_, ID)] = PASTE(ranked_##id##_, SUF), .pair_zip[RED_##id][PASTE(GX_, ID)] = PASTE(zip_##id##_, SUF),
+#define ENTRY_PAIR(id) \
+	.pair_fold[RED_##id][PASTE(GX_, ID)] = PASTE(ranked_##id##_, SUF), \
+	.pair_zip[RED_##id][PASTE(GX_, ID)] = PASTE(zip_##id##_, SUF),
 #define ENTRY_MOMENTS(id)
 #define RED(id, name, cls, state, identity, doc, ...) WHEN_##cls(ENTRY_##state(id))
 #include "ops/reductions.def"
@@ -73,6 +77,7 @@
 #define FIRST_F64 T
 #define FIRST_NOBOOL T
 #define FIRST_COND unsigned char
+/* clang-format off */
 #define TAKE_1 (void)pb; (void)pc;
 #define TAKE_2 const T *y = pb; (void)pc;
 #define TAKE_3 const T *y = pb; const T *z = pc;
@@ -98,6 +103,7 @@
 #define ARGS_2 x[i], y[i]
 #define VEC_1(V) (void)pb; (void)pc;
 #define VEC_2(V) const V *y = pb; (void)pc;
+/* clang-format on */
 /* SLEEF is within its bound up to some argument (asinh: the root of the largest number) and infinite beyond it; where a finite element
  * gave an infinity, the C library decides. */
 #define FINITE_1 (fabs(x[i]) <= HI)

@@ -18,7 +18,8 @@ struct cpu_engine *cpu_open(int threads)
 		free(e);
 		return NULL;
 	}
-	snprintf(e->note, sizeof e->note, "CPU, %d thread%s, %s", threads_count(e->threads), threads_count(e->threads) == 1 ? "" : "s", loop_isa());
+	int n = threads_count(e->threads);
+	snprintf(e->note, sizeof e->note, "CPU, %d thread%s, %s", n, n == 1 ? "" : "s", loop_isa());
 	return e;
 }
 

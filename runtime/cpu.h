@@ -86,7 +86,8 @@ struct registers {
 
 /* order: machine axis -> kernel axis. points: of the whole run. block: 0, or the block size to use.
  * 0, or -1 when memory ran out (machine_free is fine then too). */
-int machine_make(struct machine *m, const struct kernel_run *run, const struct code *c, int rank, const int *order, int64_t points, int block);
+int machine_make(struct machine *m, const struct kernel_run *run, const struct code *c, int rank, const int *order, int64_t points,
+				 int block);
 void machine_free(struct machine *m);
 int registers_make(const struct machine *m, struct registers *r);
 void registers_free(struct registers *r);

@@ -116,7 +116,8 @@ static void merge(const struct kernel *k, struct accumulators *a, int64_t to, in
 			loop_zip(red, t)(v + (size_t)to * size_of(k, f), v + (size_t)from * size_of(k, f), 1);
 			break;
 		case PAIR:
-			loop_pair_zip(red, t)(v + (size_t)to * size_of(k, f), &a->position[f][to], v + (size_t)from * size_of(k, f), &a->position[f][from], 1);
+			loop_pair_zip(red, t)(v + (size_t)to * size_of(k, f), &a->position[f][to],
+			                      v + (size_t)from * size_of(k, f), &a->position[f][from], 1);
 			break;
 		default:
 			merge_moments(&a->number[f][to], &a->mean[f][to], &m2[to], a->number[f][from], a->mean[f][from], m2[from]);
