@@ -101,20 +101,22 @@
 
 #define ARGS_1 x[i]
 #define ARGS_2 x[i], y[i]
-#define VEC_1(V) (void)pb; (void)pc;
-#define VEC_2(V) const V *y = pb; (void)pc;
+#define VEC_1(V) (void)py;
+#define VEC_2(V) const V *y = (const V *)py;
+#define KEEP_1 T *ky = NULL; (void)pb;
+#define KEEP_2 T ky[LOOP_PAD] __attribute__((aligned(64))); memcpy(ky, (const T *)pb + i, sizeof ky);
 /* clang-format on */
 /* SLEEF is within its bound up to some argument (asinh: the root of the largest number) and infinite beyond it; where a finite element
  * gave an infinity, the C library decides. */
 #define FINITE_1 (fabs(x[i]) <= HI)
 #define FINITE_2 (fabs(x[i]) <= HI && fabs(y[i]) <= HI)
 #define REPAIR(id, arity, ...) \
-	static void PASTE(repair_##id##_, SUF)(T *d, const T *x, const void *pb, size_t n) \
+	static void PASTE(repair_##id##_, SUF)(T *d, const T *x, const T *pb, size_t n) \
 	{ \
 		int infinite = 0; \
 		const void *pc = NULL; \
 		TAKE_##arity \
-		for (size_t i = 0; i < PADDED(n); i++) \
+		for (size_t i = 0; i < LOOP_PAD; i++) \
 			infinite |= fabs(d[i]) > HI; \
 		for (size_t i = 0; infinite && i < n; i++) { \
 			const T a = x[i]; \
@@ -123,19 +125,60 @@
 				d[i] = (T)(__VA_ARGS__); \
 		} \
 	}
+/* LOOP_PAD values at a time, from copies of the operands: dst may be one of them, and repairs need them still. */
 #define SLEEF_LOOP_(id, arity, V, F) \
+	static void PASTE(chunk_##id##_, SUF)(T *dst, const T *px, const T *py) \
+	{ \
+		V *d = (V *)dst; \
+		const V *x = (const V *)px; \
+		VEC_##arity(V) \
+		for (size_t i = 0; i < LOOP_PAD * sizeof(T) / sizeof(V); i++) \
+			d[i] = F(ARGS_##arity); \
+	} \
 	static void PASTE(loop_##id##_, SUF)(void *dst, const void *pa, const void *pb, const void *pc, size_t n) \
 	{ \
-		V *d = dst; \
-		const V *x = pa; \
-		VEC_##arity(V) \
-		for (size_t i = 0; i < PADDED(n) * sizeof(T) / sizeof(V); i++) \
-			d[i] = F(ARGS_##arity); \
-		PASTE(repair_##id##_, SUF)(dst, pa, pb, n); \
+		(void)pc; \
+		for (size_t i = 0; i < n; i += LOOP_PAD) { \
+			T *d = (T *)dst + i, kx[LOOP_PAD] __attribute__((aligned(64))); \
+			KEEP_##arity \
+			memcpy(kx, (const T *)pa + i, sizeof kx); \
+			if (OP_##id == OP_SIN || OP_##id == OP_COS || OP_##id == OP_TAN) \
+				PASTE(by_range_, SUF)(PASTE(chunk_##id##_, SUF), d, kx); \
+			else \
+				PASTE(chunk_##id##_, SUF)(d, kx, ky); \
+			PASTE(repair_##id##_, SUF)(d, kx, ky, n - i < LOOP_PAD ? n - i : LOOP_PAD); \
+		} \
 	}
 #if defined CLASS_NOW_FLT && defined HAVE_SLEEF
 #define VEC_TYPE_f32 VF32
 #define VEC_TYPE_f64 VF64
+/* SLEEF's sin, cos and tan choose how to reduce a whole vector of arguments by the largest of them, so a value's last bit would hang on
+ * its neighbours. Each of SLEEF's ranges (TRIGRANGEMAX2f; TRIGRANGEMAX2, TRIGRANGEMAX) is computed by itself where they meet. */
+static void PASTE(by_range_, SUF)(void (*chunk)(T *, const T *, const T *), T *d, const T *x)
+{
+	static const T first = sizeof(T) == 4 ? (T)125 : (T)15, second = sizeof(T) == 4 ? (T)125 : (T)1e14, inside[3] = {0, (T)1e10, (T)1e30};
+	int some[3] = {0, 0, 0};
+	T only[LOOP_PAD] __attribute__((aligned(64))), value[LOOP_PAD] __attribute__((aligned(64)));
+
+	for (int i = 0; i < LOOP_PAD; i++) {
+		some[0] |= fabs(x[i]) < first;
+		some[1] |= fabs(x[i]) >= first && fabs(x[i]) < second;
+		some[2] |= !(fabs(x[i]) < second);
+	}
+	if (some[0] + some[1] + some[2] == 1) {
+		chunk(d, x, NULL);
+		return;
+	}
+	for (int k = 0; k < 3; k++) {
+		if (!some[k])
+			continue;
+		for (int i = 0; i < LOOP_PAD; i++)
+			only[i] = k == (fabs(x[i]) < first ? 0 : fabs(x[i]) < second ? 1 : 2) ? x[i] : inside[k];
+		chunk(value, only, NULL);
+		for (int i = 0; i < LOOP_PAD; i++)
+			d[i] = k == (fabs(x[i]) < first ? 0 : fabs(x[i]) < second ? 1 : 2) ? value[i] : d[i];
+	}
+}
 #define LOOP_SLEEF(id, arity, result, flags, vec, ...) \
 	REPAIR(id, arity, __VA_ARGS__) SLEEF_LOOP_(id, arity, PASTE(VEC_TYPE_, SUF), PASTE(SLEEF_, SUF)(F_##vec, U_##vec))
 #else

@@ -1,0 +1,228 @@
+/* loops.c -- every loop of every instruction set that this processor has gives the bits of the plainest one: operations with a bound
+ * of 0 ulp, conversions, pairs and reductions exactly, the other functions within twice their bound; wherever in a block a value stands. */
+#include <math.h>
+#include <stdint.h>
+
+#include "ops/loops_table.h"
+#include "tests/unit/unit.h"
+
+enum { N = 1000, ROOM = 1024 };
+_Static_assert(ROOM % LOOP_PAD == 0, "loops run to the next multiple of LOOP_PAD");
+
+union block { double align; unsigned char b[ROOM * 8]; };
+
+static uint64_t state = 88172645463325252u;
+
+static uint64_t random_bits(void)   /* Marsaglia's xorshift64 */
+{
+	state ^= state << 13;
+	state ^= state >> 7;
+	return state ^= state << 17;
+}
+
+/* ---- values ---- */
+
+static void put(void *p, gx_dtype t, int64_t i, uint64_t bits, double real)
+{
+	switch (t) {
+	case GX_FLOAT64: ((double *)p)[i] = real; break;
+	case GX_FLOAT32: ((float *)p)[i] = (float)real; break;
+	case GX_BOOL: ((unsigned char *)p)[i] = bits & 1; break;
+	default: memcpy((char *)p + i * type_table[t].bytes, &bits, type_table[t].bytes);
+	}
+}
+
+/* Edge values in every pair, then random ones: floats of all magnitudes, integers of all widths. */
+static void fill(union block *x, gx_dtype t, int step)
+{
+	static const double edge[] = {0.0, -0.0, 1, -1, 0.5, -2.5, 1e-310, 1e-42, 3e38, 1e300, INFINITY, -INFINITY, NAN, 100, -700, 2147483648.0};
+	static const uint64_t whole[] = {0, 1, 2, 7, 127, 128, 255, 32767, 32768, 65535, 0x7fffffff, 0x80000000, UINT64_MAX, INT64_MAX,
+	                                 (uint64_t)INT64_MAX + 1, UINT64_MAX - 1};
+
+	for (int i = 0; i < ROOM; i++) {
+		uint64_t r = random_bits();
+		int e = step ? i / 16 % 16 : i % 16;
+		double d = ldexp((double)(int64_t)r, (int)(random_bits() % 140) - 130);
+
+		put(x, t, i, i < 256 ? whole[e] : r >> random_bits() % 64, i < 256 ? edge[e] : i % 4 ? ldexp((double)(int64_t)r, -61) : d);
+	}
+}
+
+/* Distance in units of the last place; 0 for two NaNs. */
+static double apart(const void *a, const void *b, gx_dtype t, int i)
+{
+	double x, y, one;
+	int e;
+
+	if (t != GX_FLOAT32 && t != GX_FLOAT64)
+		return memcmp((const char *)a + i * type_table[t].bytes, (const char *)b + i * type_table[t].bytes, type_table[t].bytes) ? INFINITY : 0;
+	x = t == GX_FLOAT64 ? ((const double *)a)[i] : (double)((const float *)a)[i];
+	y = t == GX_FLOAT64 ? ((const double *)b)[i] : (double)((const float *)b)[i];
+	if (isnan(x) || isnan(y))
+		return isnan(x) && isnan(y) ? 0 : INFINITY;
+	if (x == y)
+		return signbit(x) == signbit(y) ? 0 : 0.5;
+	if (isinf(x) || isinf(y)) {   /* the next number below infinity, or further */
+		x = isinf(x) ? copysign(t == GX_FLOAT64 ? 0x1.fffffffffffffp1023 : 0x1.fffffep127, x) : x;
+		y = isinf(y) ? copysign(t == GX_FLOAT64 ? 0x1.fffffffffffffp1023 : 0x1.fffffep127, y) : y;
+		return 1 + fabs(x / 4 - y / 4) / (t == GX_FLOAT64 ? 0x1p969 : 0x1p102);
+	}
+	frexp(fmax(fabs(x), fabs(y)), &e);
+	one = t == GX_FLOAT64 ? ldexp(1, e < -1021 ? -1074 : e - 53) : ldexp(1, e < -125 ? -149 : e - 24);
+	return fabs(x - y) / one;
+}
+
+static void compare(const struct loop_table *s, const char *what, const union block *got, const union block *want, gx_dtype t, gx_dtype of, int n, double bound)
+{
+	double worst = 0;
+	int at = 0;
+
+	for (int i = 0; i < n; i++)
+		if (apart(got, want, t, i) > worst)
+			worst = apart(got, want, t, at = i);
+	check(worst <= bound, "%s of %s with %s: element %d is %g ulp from the plain loop's (allowed: %g)", what, type_table[of].name, s->name, at, worst, bound);
+}
+
+/* ---- loops ---- */
+
+static const struct loop_table *plain;
+static union block a, b, c, got, want;
+
+/* The values of got, computed from a and b, again in a block of copies of one value. */
+static void alone(const struct loop_table *s, int op, gx_dtype t)
+{
+	static union block x, y, z;
+	size_t bytes = type_table[t].bytes;
+
+	for (size_t i = 0; i < N; i++) {
+		for (size_t j = 0; j < LOOP_PAD; j++) {
+			memcpy(x.b + j * bytes, a.b + i * bytes, bytes);
+			memcpy(y.b + j * bytes, b.b + i * bytes, bytes);
+		}
+		s->op[op][t](&z, &x, &y, NULL, LOOP_PAD);
+		memcpy(want.b + i * bytes, z.b, bytes);
+	}
+	compare(s, op_table[op].name, &want, &got, t, t, N, 0);
+}
+
+static void operations(const struct loop_table *s)
+{
+	for (int op = 1; op < NOPS; op++)
+		for (gx_dtype t = 0; (int)t < NTYPES; t++) {
+			gx_dtype result = op_table[op].result == TEST ? GX_BOOL : t;
+			double bound = 2.0 * (t == GX_FLOAT64 ? op_table[op].ulp64 : t == GX_FLOAT32 ? op_table[op].ulp32 : 0);
+
+			if (!check(!s->op[op][t] == !plain->op[op][t], "%s has a loop for %s in one set alone", op_table[op].name, type_table[t].name) || !s->op[op][t])
+				continue;
+			fill(&a, op_table[op].flags & COND ? GX_BOOL : t, 0);
+			fill(&b, t, 1);
+			fill(&c, t, 0);
+			s->op[op][t](&got, &a, &b, &c, N);
+			plain->op[op][t](&want, &a, &b, &c, N);
+			compare(s, op_table[op].name, &got, &want, result, t, N, bound);
+			if (result != t || op_table[op].flags & COND)
+				continue;
+			/* In place, and each value in no company but its own: the same bits. */
+			memcpy(&want, &a, sizeof a);
+			s->op[op][t](&want, &want, &b, &c, N);
+			compare(s, op_table[op].name, &want, &got, t, t, N, 0);
+			if (bound > 0)
+				alone(s, op, t);
+		}
+}
+
+static void pairs(const struct loop_table *s)
+{
+	for (int i = 0; i < 3 * 3 * 2 * NTYPES; i++) {
+		gx_dtype t = i % NTYPES;
+		int first = i / NTYPES % 3, second = i / NTYPES / 3 % 3, swapped = i / NTYPES / 9;
+		loop_fn f = s->pair[first][second][swapped][t], p = plain->pair[first][second][swapped][t];
+
+		if (!f || !p)
+			continue;
+		fill(&a, t, 0);
+		fill(&b, t, 1);
+		fill(&c, t, 0);
+		f(&got, &a, &b, &c, N);
+		p(&want, &a, &b, &c, N);
+		compare(s, "a pair", &got, &want, t, t, N, 0);
+	}
+}
+
+static void casts(const struct loop_table *s)
+{
+	for (gx_dtype to = 0; (int)to < NTYPES; to++)
+		for (gx_dtype from = 0; (int)from < NTYPES; from++) {
+			if (!check(!s->cast[to][from] == !plain->cast[to][from], "a conversion is in one set alone") || !s->cast[to][from])
+				continue;
+			fill(&a, from, 0);
+			s->cast[to][from](&got, &a, NULL, NULL, N);
+			plain->cast[to][from](&want, &a, NULL, NULL, N);
+			compare(s, type_table[to].name, &got, &want, to, from, N, 0);
+		}
+}
+
+static void folds(const struct loop_table *s)
+{
+	static long long at[ROOM], at2[ROOM], positions[ROOM];
+
+	for (int red = 1; red < NREDS; red++)
+		for (gx_dtype t = 0; (int)t < NTYPES; t++)
+			for (int n = 1; n <= N && (s->fold[red][t] || s->pair_fold[red][t]); n = n < 40 ? n + 1 : n * 3) {
+				fill(&a, t, 0);
+				if (n == N / 2)
+					fill(&a, t, 1);
+				if (s->fold[red][t]) {
+					s->identity[red][t](&got, 1);
+					plain->identity[red][t](&want, 1);
+					s->fold[red][t](&got, &a, (size_t)n);
+					plain->fold[red][t](&want, &a, (size_t)n);
+					compare(s, red_table[red].name, &got, &want, t, t, 1, 0);
+					fill(&got, t, 1);
+					memcpy(&want, &got, sizeof got);
+					s->zip[red][t](&got, &a, (size_t)n);
+					plain->zip[red][t](&want, &a, (size_t)n);
+					compare(s, red_table[red].name, &got, &want, t, t, ROOM, 0);
+				}
+				if (s->pair_fold[red][t]) {
+					for (int i = 0; i < ROOM; i++)
+						positions[i] = i;
+					at[0] = at2[0] = -1;
+					s->pair_fold[red][t](&got, at, &a, positions, (size_t)n);
+					plain->pair_fold[red][t](&want, at2, &a, positions, (size_t)n);
+					compare(s, red_table[red].name, &got, &want, t, t, 1, 0);
+					check(at[0] == at2[0], "%s of %d %s with %s: at %lld, plain at %lld", red_table[red].name, n, type_table[t].name, s->name,
+					      at[0], at2[0]);
+				}
+			}
+}
+
+int main(void)
+{
+#ifdef __x86_64__
+	plain = &loops_sse2;
+	for (int i = 0; i < 2; i++) {
+		const struct loop_table *s = i ? &loops_avx512 : &loops_avx2;
+		int here = i ? __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512bw") &&
+			__builtin_cpu_supports("avx512dq") : __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");
+
+		if (!here) {
+			printf("skip %s: not in this processor\n", s->name);
+			skipped++;
+			continue;
+		}
+		operations(s);
+		pairs(s);
+		casts(s);
+		folds(s);
+	}
+#else
+	plain = &loops_generic;
+	operations(plain);
+	pairs(plain);
+	casts(plain);
+	folds(plain);
+#endif
+	printf("%d passed, %d failed, %d skipped\n", passed, failed, skipped);
+	return failed != 0;
+}
