@@ -104,7 +104,7 @@
 #define VEC_1(V) (void)py;
 #define VEC_2(V) const V *y = (const V *)py;
 #define KEEP_1 T *ky = NULL; (void)pb;
-#define KEEP_2 T ky[LOOP_PAD] __attribute__((aligned(64))); memcpy(ky, (const T *)pb + i, sizeof ky);
+#define KEEP_2 T copy2[LOOP_PAD] __attribute__((aligned(64))); const T *ky = dst == pb ? memcpy(copy2, d, sizeof copy2) : (const T *)pb + i;
 /* clang-format on */
 /* SLEEF is within its bound up to some argument (asinh: the root of the largest number) and infinite beyond it; where a finite element
  * gave an infinity, the C library decides. */
@@ -125,7 +125,7 @@
 				d[i] = (T)(__VA_ARGS__); \
 		} \
 	}
-/* LOOP_PAD values at a time, from copies of the operands: dst may be one of them, and repairs need them still. */
+/* LOOP_PAD values at a time, from a copy of the operand that dst may be: repairs need it still. */
 #define SLEEF_LOOP_(id, arity, V, F) \
 	static void PASTE(chunk_##id##_, SUF)(T *dst, const T *px, const T *py) \
 	{ \
@@ -139,9 +139,9 @@
 	{ \
 		(void)pc; \
 		for (size_t i = 0; i < n; i += LOOP_PAD) { \
-			T *d = (T *)dst + i, kx[LOOP_PAD] __attribute__((aligned(64))); \
+			T *d = (T *)dst + i, copy[LOOP_PAD] __attribute__((aligned(64))); \
+			const T *kx = dst == pa ? memcpy(copy, d, sizeof copy) : (const T *)pa + i; \
 			KEEP_##arity \
-			memcpy(kx, (const T *)pa + i, sizeof kx); \
 			if (OP_##id == OP_SIN || OP_##id == OP_COS || OP_##id == OP_TAN) \
 				PASTE(by_range_, SUF)(PASTE(chunk_##id##_, SUF), d, kx); \
 			else \
@@ -154,12 +154,18 @@
 #define VEC_TYPE_f64 VF64
 /* SLEEF's sin, cos and tan choose how to reduce a whole vector of arguments by the largest of them, so a value's last bit would hang on
  * its neighbours. Each of SLEEF's ranges (TRIGRANGEMAX2f; TRIGRANGEMAX2, TRIGRANGEMAX) is computed by itself where they meet. */
-static void PASTE(by_range_, SUF)(void (*chunk)(T *, const T *, const T *), T *d, const T *x)
+static inline __attribute__((always_inline)) void PASTE(by_range_, SUF)(void (*chunk)(T *, const T *, const T *), T *d, const T *x)
 {
 	static const T first = sizeof(T) == 4 ? (T)125 : (T)15, second = sizeof(T) == 4 ? (T)125 : (T)1e14, inside[3] = {0, (T)1e10, (T)1e30};
-	int some[3] = {0, 0, 0};
+	int outside = 0, some[3] = {0, 0, 0};
 	T only[LOOP_PAD] __attribute__((aligned(64))), value[LOOP_PAD] __attribute__((aligned(64)));
 
+	for (int i = 0; i < LOOP_PAD; i++)
+		outside |= !(fabs(x[i]) < first);
+	if (!outside) {
+		chunk(d, x, NULL);
+		return;
+	}
 	for (int i = 0; i < LOOP_PAD; i++) {
 		some[0] |= fabs(x[i]) < first;
 		some[1] |= fabs(x[i]) >= first && fabs(x[i]) < second;
