@@ -105,7 +105,6 @@
 #define VEC_2(V) const V *y = (const V *)py;
 #define KEEP_1 T *ky = NULL; (void)pb;
 #define KEEP_2 T copy2[LOOP_PAD] __attribute__((aligned(64))); const T *ky = dst == pb ? memcpy(copy2, d, sizeof copy2) : (const T *)pb + i;
-/* clang-format on */
 /* SLEEF is within its bound up to some argument (asinh: the root of the largest number) and infinite beyond it; where a finite element
  * gave an infinity, the C library decides. */
 #define FINITE_1 (fabs(x[i]) <= HI)
@@ -143,27 +142,29 @@
 			const T *kx = dst == pa ? memcpy(copy, d, sizeof copy) : (const T *)pa + i; \
 			KEEP_##arity \
 			if (OP_##id == OP_SIN || OP_##id == OP_COS || OP_##id == OP_TAN) \
-				PASTE(by_range_, SUF)(PASTE(chunk_##id##_, SUF), d, kx); \
+				PASTE(by_range_, SUF)(PASTE(near_, SUF)(OP_##id, PASTE(chunk_##id##_, SUF)), PASTE(chunk_##id##_, SUF), d, kx); \
 			else \
 				PASTE(chunk_##id##_, SUF)(d, kx, ky); \
 			PASTE(repair_##id##_, SUF)(d, kx, ky, n - i < LOOP_PAD ? n - i : LOOP_PAD); \
 		} \
 	}
+/* clang-format on */
 #if defined CLASS_NOW_FLT && defined HAVE_SLEEF
 #define VEC_TYPE_f32 VF32
 #define VEC_TYPE_f64 VF64
 /* SLEEF's sin, cos and tan choose how to reduce a whole vector of arguments by the largest of them, so a value's last bit would hang on
  * its neighbours. Each of SLEEF's ranges (TRIGRANGEMAX2f; TRIGRANGEMAX2, TRIGRANGEMAX) is computed by itself where they meet. */
-static inline __attribute__((always_inline)) void PASTE(by_range_, SUF)(void (*chunk)(T *, const T *, const T *), T *d, const T *x)
+static inline __attribute__((always_inline)) void PASTE(by_range_, SUF)(PASTE(chunk_, SUF) near, PASTE(chunk_, SUF) far, T *d, const T *x)
 {
-	static const T first = sizeof(T) == 4 ? (T)125 : (T)15, second = sizeof(T) == 4 ? (T)125 : (T)1e14, inside[3] = {0, (T)1e10, (T)1e30};
+	static const T inside[3] = {0, (T)1e10, (T)1e30};
+	const T first = near != far ? (T)0x1p20 : sizeof(T) == 4 ? (T)125 : (T)15, second = sizeof(T) == 4 ? first : (T)1e14;
 	int outside = 0, some[3] = {0, 0, 0};
 	T only[LOOP_PAD] __attribute__((aligned(64))), value[LOOP_PAD] __attribute__((aligned(64)));
 
 	for (int i = 0; i < LOOP_PAD; i++)
 		outside |= !(fabs(x[i]) < first);
 	if (!outside) {
-		chunk(d, x, NULL);
+		near(d, x, NULL);
 		return;
 	}
 	for (int i = 0; i < LOOP_PAD; i++) {
@@ -171,16 +172,12 @@ static inline __attribute__((always_inline)) void PASTE(by_range_, SUF)(void (*c
 		some[1] |= fabs(x[i]) >= first && fabs(x[i]) < second;
 		some[2] |= !(fabs(x[i]) < second);
 	}
-	if (some[0] + some[1] + some[2] == 1) {
-		chunk(d, x, NULL);
-		return;
-	}
 	for (int k = 0; k < 3; k++) {
 		if (!some[k])
 			continue;
 		for (int i = 0; i < LOOP_PAD; i++)
 			only[i] = k == (fabs(x[i]) < first ? 0 : fabs(x[i]) < second ? 1 : 2) ? x[i] : inside[k];
-		chunk(value, only, NULL);
+		(k ? far : near)(value, only, NULL);
 		for (int i = 0; i < LOOP_PAD; i++)
 			d[i] = k == (fabs(x[i]) < first ? 0 : fabs(x[i]) < second ? 1 : 2) ? value[i] : d[i];
 	}
