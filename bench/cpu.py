@@ -4,7 +4,7 @@ Every contestant computes the same formula on the same arrays into memory that i
 One round calls each contestant once, in an order that turns; the table shows medians over the rounds, and ratios rival/gpuexpr
 within the run: above 1 gpuexpr is faster. Results are compared with NumPy's before anything is timed.
 
-    build/.../python bench/cpu.py [--threads=1] [--sizes=1e4,1e6] [--only=sin,exp] [--rounds=9] [--no-numexpr] [--json=FILE]
+    build/.../python bench/cpu.py [--threads=1] [--sizes=1e4,1e6] [--only=sin,exp] [--rounds=9] [--no-numexpr] [--json=FILE] [--markdown]
 """
 import argparse
 import ctypes as C
@@ -274,6 +274,20 @@ def span(seconds):
     return "%8.2f ms" % (seconds * 1e3) if seconds >= 1e-3 else "%8.2f us" % (seconds * 1e6)
 
 
+def markdown(rows):
+    """Ratios to NumPy with out=, NumPy without and numexpr, in the columns of one size after the other."""
+    sizes = sorted({r["n"] for r in rows})
+    lines = ["| formula | " + " | ".join("%.0e: `out=` | NumPy | numexpr" % n for n in sizes) + " |", "|---" * (1 + 3 * len(sizes)) + "|"]
+    for name in dict.fromkeys(r["name"] for r in rows):
+        cells = []
+        for n in sizes:
+            m = next(r["seconds"] for r in rows if (r["name"], r["n"]) == (name, n))
+            cells += ["%.2f" % (m[k] / m["gx"]) if k in m else "" for k in ("np_out", "np", "ne")]
+        formula, dtype = name.rsplit(" ", 1)
+        lines.append("| %s %s | %s |" % ("`%s`" % formula if set(formula) & set("*+/%(>[") else formula, dtype, " | ".join(cells)))
+    return "\n".join(lines)
+
+
 def main():
     p = argparse.ArgumentParser()
     p.add_argument("--threads", type=int, default=1)
@@ -283,6 +297,7 @@ def main():
     p.add_argument("--budget", type=float, default=2e-3, help="seconds that a contestant runs in one round, at least one call")
     p.add_argument("--no-numexpr", action="store_true")
     p.add_argument("--json")
+    p.add_argument("--markdown", action="store_true", help="at the end the ratios as a table, a row a formula")
     o = p.parse_args()
     ne = None
     if not o.no_numexpr:
@@ -307,6 +322,8 @@ def main():
             print("%-20s %9.0e %s  %s %s" % (case.name, n, span(m["gx"]), " ".join("%9s" % ("%.2f" % ratio[k] if k in ratio else "-")
                   for k in ("np_out", "np", "ne")), "" if min(ratio.values()) >= 1 else "  slower"), flush=True)
     print("# %d rows, %d of them slower than a rival" % (len(rows), slower))
+    if o.markdown:
+        print(markdown(rows))
     if o.json:
         json.dump({"cpu": cpu_model(), "engine": engine.note, "threads": o.threads, "rows": rows}, open(o.json, "w"))
 

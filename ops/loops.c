@@ -10,23 +10,35 @@
 static const struct loop_table *table;
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 
-static void choose(void)
+int loops_here(const struct loop_table **set)
 {
 #ifdef __x86_64__
-	const char *wish = getenv("GPUEXPR_ISA");
-	int avx2 = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");
-	int avx512 = avx2 && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512bw") &&
-		__builtin_cpu_supports("avx512vl");
+	int n = 0;
 
-	if (avx512 && (!wish || !strcmp(wish, "avx512")))
-		table = &loops_avx512;
-	else if (avx2 && (!wish || strcmp(wish, "sse2") != 0))
-		table = &loops_avx2;
-	else
-		table = &loops_sse2;
+	set[n++] = &loops_sse2;
+	if (!__builtin_cpu_supports("avx2") || !__builtin_cpu_supports("fma"))
+		return n;
+	set[n++] = &loops_avx2;
+	if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512bw") &&
+		__builtin_cpu_supports("avx512vl"))
+		set[n++] = &loops_avx512;
+	return n;
 #else
-	table = &loops_generic;
+	set[0] = &loops_generic;
+	return 1;
 #endif
+}
+
+static void choose(void)
+{
+	const struct loop_table *set[LOOP_SETS];
+	const char *wish = getenv("GPUEXPR_ISA");
+	int n = loops_here(set);
+
+	table = set[n - 1];
+	for (int i = 0; wish && i < n; i++)
+		if (!strcmp(wish, set[i]->name))
+			table = set[i];
 }
 
 static const struct loop_table *loops(void)

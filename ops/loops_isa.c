@@ -1,7 +1,6 @@
 /* loops_isa.c -- every row of the tables as a loop, for one instruction set; compiled once for each (scripts/isa.mk sets ISA and the
  * compiler flags). loops_type.h is included once for each register type, with T, W, LO, HI and BITS meaning that type, and turns the
- * rows that take it into functions. Rows that name a SLEEF function run it on whole
- * vectors. */
+ * rows that take it into functions. Rows that name a SLEEF function run it on whole vectors. */
 #include <math.h>
 #include <stdint.h>
 #include <string.h>
@@ -17,6 +16,7 @@
 #define QUOTE(s) QUOTE_(s)
 
 #include "ops/loops_quick.h"
+#include "ops/loops_ranged.h"
 
 /* ---- SLEEF: vector types and names of this instruction set ---- */
 
@@ -50,11 +50,12 @@ typedef __m128d VF64 __attribute__((aligned(8)));
 #define SLEEF_f64(f, u) PASTE(PASTE(Sleef_, f), PASTE(d2_, PASTE(u, sse2)))
 #endif
 
-/* V(-) has one argument, V(sin, u10) two. */
+/* V(-) has one argument, V(exp, u10) two, V(sin, u10, RANGED) three. */
 #define SECOND_OF_(a, b, c, ...) c
 #define KIND_V(...) SECOND_OF_(__VA_ARGS__, SLEEF, PLAIN, 0)
 #define F_V(f, ...) f
-#define U_V(f, u) u
+#define U_V(...) U_OF_(__VA_ARGS__, 0, 0)
+#define U_OF_(f, u, ...) u
 
 /* ---- rows, type by type ---- */
 

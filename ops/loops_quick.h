@@ -6,8 +6,6 @@
 #include <stdint.h>
 #include <string.h>
 
-#include "ops/loops.h"
-
 /* ---- 16-bit floats ---- */
 
 static inline float bits_float(uint32_t b)
@@ -101,31 +99,22 @@ static inline float gx_round_odd(double d)
 /* ---- the same results in forms that compilers turn into vectors ---- */
 
 /* Equal values have equal bits but for zeros: of those, "and" keeps +0 and "or" -0. A NaN in b comes through the comparison. */
-#define QUICK_MINMAX(s, T, I) \
-	static inline T quick_max_##s(T a, T b) \
+#define QUICK_PICK(name, s, T, I, join, over) \
+	static inline T quick_##name##_##s(T a, T b) \
 	{ \
 		I x, y; \
 		T r; \
 		memcpy(&x, &a, sizeof x); \
 		memcpy(&y, &b, sizeof y); \
-		x &= y; \
+		x join y; \
 		memcpy(&r, &x, sizeof r); \
-		r = a == b ? r : a > b ? a : b; \
-		return a != a ? a : r; \
-	} \
-	static inline T quick_min_##s(T a, T b) \
-	{ \
-		I x, y; \
-		T r; \
-		memcpy(&x, &a, sizeof x); \
-		memcpy(&y, &b, sizeof y); \
-		x |= y; \
-		memcpy(&r, &x, sizeof r); \
-		r = a == b ? r : a < b ? a : b; \
+		r = a == b ? r : a over b ? a : b; \
 		return a != a ? a : r; \
 	}
-QUICK_MINMAX(f32, float, int)
-QUICK_MINMAX(f64, double, long long)
+QUICK_PICK(max, f32, float, int, &=, >)
+QUICK_PICK(min, f32, float, int, |=, <)
+QUICK_PICK(max, f64, double, long long, &=, >)
+QUICK_PICK(min, f64, double, long long, |=, <)
 
 /* Floats as integers in the same order, and back (the same exchange of bits); not for NaN. */
 #define RANKS(s, T, I) \
@@ -200,65 +189,5 @@ static inline double quiet_lgamma_f64(double a)
 	return lgamma_r(a, &sign);
 }
 #define lgamma(a) PASTE(quiet_lgamma_, SUF)(a)
-/* ---- float32 sine and cosine through float64 ---- */
-
-#ifdef __FMA__
-/* Sines of LOOP_PAD values below 2^20, each turned by some quarters of a circle: within 0.501 ulp, each from its own argument alone.
- * Cody and Waite's reduction (Software Manual for the Elementary Functions, 1980) by pi/2 in two parts; on [-pi/4, pi/4] sin(r)/r and
- * cos(r) are polynomials in r*r fitted at Chebyshev's points, off by 2e-11 and 2e-10. */
-static inline __attribute__((always_inline)) void sine_turned(float *d, const float *x, uint64_t quarters)
-{
-	for (int i = 0; i < LOOP_PAD; i++) {
-		double v = x[i], t = __builtin_fma(v, 0x1.45f306dc9c883p-1, 0x1.8p52), k = t - 0x1.8p52;   /* the sum rounds to a whole number */
-		double near = __builtin_fma(-k, 0x1.921fb54442d18p+0, v), r = __builtin_fma(-k, 0x1.1a62633145c07p-54, near), z = r * r;
-		double s = __builtin_fma(0x1.6dbded5452c9bp-19, z, -0x1.a013a740c35cep-13);
-		double c = __builtin_fma(0x1.9a6f06c8e8a82p-16, z, -0x1.6c0e080d7e233p-10);
-		uint64_t q, y;
-		double value;
-
-		s = __builtin_fma(__builtin_fma(s, z, 0x1.11110deef0ae3p-7), z, -0x1.555555545df18p-3);
-		c = __builtin_fma(__builtin_fma(c, z, 0x1.55554cba9b713p-5), z, -0x1.fffffffab14f9p-2);
-		memcpy(&q, &t, sizeof q);
-		q += quarters;
-		value = q & 1 ? __builtin_fma(c, z, 1) : r * __builtin_fma(s, z, 1);
-		memcpy(&y, &value, sizeof y);
-		y ^= (q & 2) << 62;
-		memcpy(&value, &y, sizeof value);
-		d[i] = (float)value;
-	}
-}
-
-static void near_sin(float *d, const float *x, const float *none)
-{
-	(void)none;
-	sine_turned(d, x, 0);
-}
-
-static void near_cos(float *d, const float *x, const float *none)
-{
-	(void)none;
-	sine_turned(d, x, 1);
-}
-#endif
-
-/* What computes LOOP_PAD values of sin, cos and tan where all are near 0: below 2^20, or (far itself) SLEEF's first range. */
-typedef void (*chunk_f32)(float *, const float *, const float *);
-typedef void (*chunk_f64)(double *, const double *, const double *);
-
-static inline chunk_f32 near_f32(enum op op, chunk_f32 far)
-{
-#ifdef __FMA__
-	if (op == OP_SIN || op == OP_COS)
-		return op == OP_SIN ? near_sin : near_cos;
-#endif
-	(void)op;
-	return far;
-}
-
-static inline chunk_f64 near_f64(enum op op, chunk_f64 far)
-{
-	(void)op;
-	return far;
-}
 
 #endif

@@ -19,4 +19,8 @@ struct loop_table {
 
 extern const struct loop_table loops_avx512, loops_avx2, loops_sse2, loops_generic;
 
+/* The sets that this processor has, the plainest first; how many. */
+enum { LOOP_SETS = 3 };
+int loops_here(const struct loop_table **set);
+
 #endif

@@ -125,7 +125,9 @@
 		} \
 	}
 /* LOOP_PAD values at a time, from a copy of the operand that dst may be: repairs need it still. */
-#define SLEEF_LOOP_(id, arity, V, F) \
+#define WHOLE(id) PASTE(chunk_##id##_, SUF)(d, kx, ky);
+#define BY_RANGE(id) PASTE(by_range_, SUF)(PASTE(near_, SUF)(OP_##id, PASTE(chunk_##id##_, SUF)), PASTE(chunk_##id##_, SUF), d, kx);
+#define SLEEF_LOOP_(id, arity, run, V, F) \
 	static void PASTE(chunk_##id##_, SUF)(T *dst, const T *px, const T *py) \
 	{ \
 		V *d = (V *)dst; \
@@ -141,10 +143,7 @@
 			T *d = (T *)dst + i, copy[LOOP_PAD] __attribute__((aligned(64))); \
 			const T *kx = dst == pa ? memcpy(copy, d, sizeof copy) : (const T *)pa + i; \
 			KEEP_##arity \
-			if (OP_##id == OP_SIN || OP_##id == OP_COS || OP_##id == OP_TAN) \
-				PASTE(by_range_, SUF)(PASTE(near_, SUF)(OP_##id, PASTE(chunk_##id##_, SUF)), PASTE(chunk_##id##_, SUF), d, kx); \
-			else \
-				PASTE(chunk_##id##_, SUF)(d, kx, ky); \
+			run(id) \
 			PASTE(repair_##id##_, SUF)(d, kx, ky, n - i < LOOP_PAD ? n - i : LOOP_PAD); \
 		} \
 	}
@@ -157,9 +156,9 @@
 static inline __attribute__((always_inline)) void PASTE(by_range_, SUF)(PASTE(chunk_, SUF) near, PASTE(chunk_, SUF) far, T *d, const T *x)
 {
 	static const T inside[3] = {0, (T)1e10, (T)1e30};
-	const T first = near != far ? (T)0x1p20 : sizeof(T) == 4 ? (T)125 : (T)15, second = sizeof(T) == 4 ? first : (T)1e14;
-	int outside = 0, some[3] = {0, 0, 0};
+	T first = sizeof(T) == 8 ? (T)15 : near == far ? (T)125 : (T)0x1p20, second = sizeof(T) == 8 ? (T)1e14 : first;
 	T only[LOOP_PAD] __attribute__((aligned(64))), value[LOOP_PAD] __attribute__((aligned(64)));
+	int outside = 0, range[LOOP_PAD], some[3] = {0, 0, 0};
 
 	for (int i = 0; i < LOOP_PAD; i++)
 		outside |= !(fabs(x[i]) < first);
@@ -168,24 +167,26 @@ static inline __attribute__((always_inline)) void PASTE(by_range_, SUF)(PASTE(ch
 		return;
 	}
 	for (int i = 0; i < LOOP_PAD; i++) {
-		some[0] |= fabs(x[i]) < first;
-		some[1] |= fabs(x[i]) >= first && fabs(x[i]) < second;
-		some[2] |= !(fabs(x[i]) < second);
+		range[i] = !(fabs(x[i]) < first) + !(fabs(x[i]) < second);   /* NaN: 2 */
+		some[range[i]] = 1;
 	}
 	for (int k = 0; k < 3; k++) {
 		if (!some[k])
 			continue;
 		for (int i = 0; i < LOOP_PAD; i++)
-			only[i] = k == (fabs(x[i]) < first ? 0 : fabs(x[i]) < second ? 1 : 2) ? x[i] : inside[k];
+			only[i] = range[i] == k ? x[i] : inside[k];
 		(k ? far : near)(value, only, NULL);
 		for (int i = 0; i < LOOP_PAD; i++)
-			d[i] = k == (fabs(x[i]) < first ? 0 : fabs(x[i]) < second ? 1 : 2) ? value[i] : d[i];
+			d[i] = range[i] == k ? value[i] : d[i];
 	}
 }
 #define LOOP_SLEEF(id, arity, result, flags, vec, ...) \
-	REPAIR(id, arity, __VA_ARGS__) SLEEF_LOOP_(id, arity, PASTE(VEC_TYPE_, SUF), PASTE(SLEEF_, SUF)(F_##vec, U_##vec))
+	REPAIR(id, arity, __VA_ARGS__) SLEEF_LOOP_(id, arity, WHOLE, PASTE(VEC_TYPE_, SUF), PASTE(SLEEF_, SUF)(F_##vec, U_##vec))
+#define LOOP_RANGED(id, arity, result, flags, vec, ...) \
+	REPAIR(id, arity, __VA_ARGS__) SLEEF_LOOP_(id, arity, BY_RANGE, PASTE(VEC_TYPE_, SUF), PASTE(SLEEF_, SUF)(F_##vec, U_##vec))
 #else
 #define LOOP_SLEEF(id, arity, result, flags, vec, ...) PLAIN_LOOP(id, arity, result, flags, __VA_ARGS__)
+#define LOOP_RANGED LOOP_SLEEF
 #endif
 #define LOOP_PLAIN(id, arity, result, flags, vec, ...) PLAIN_LOOP(id, arity, result, flags, __VA_ARGS__)
 
@@ -367,9 +368,14 @@ RANKED(MAX, >)
 #undef FINITE_2
 #undef REPAIR
 #undef SLEEF_LOOP_
+#undef KEEP_1
+#undef KEEP_2
+#undef WHOLE
+#undef BY_RANGE
 #undef VEC_TYPE_f32
 #undef VEC_TYPE_f64
 #undef LOOP_SLEEF
+#undef LOOP_RANGED
 #undef LOOP_PLAIN
 #undef T
 #undef W

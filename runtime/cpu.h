@@ -84,6 +84,11 @@ struct registers {
 	int64_t *offset;           /* of gathered elements */
 };
 
+static inline int width(gx_dtype t)   /* bytes of an element */
+{
+	return type_table[t].bytes;
+}
+
 /* order: machine axis -> kernel axis. points: of the whole run. block: 0, or the block size to use.
  * 0, or -1 when memory ran out (machine_free is fine then too). */
 int machine_make(struct machine *m, const struct kernel_run *run, const struct code *c, int rank, const int *order, int64_t points,

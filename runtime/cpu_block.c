@@ -7,11 +7,6 @@
 #include "base/fault.h"
 #include "runtime/cpu.h"
 
-static int width(gx_dtype t)
-{
-	return type_table[t].bytes;
-}
-
 /* ---- registers ---- */
 
 static void fill_value(void *dst, const void *element, int bytes, int n)

@@ -6,11 +6,6 @@
 #include "base/fault.h"
 #include "runtime/cpu.h"
 
-static int width(gx_dtype t)
-{
-	return type_table[t].bytes;
-}
-
 static int is_uniform(const struct port *p, int rank)
 {
 	if (p->ngather || p->buf < 0)
