@@ -232,7 +232,8 @@ static inline __attribute__((always_inline)) void PASTE(by_range_, SUF)(PASTE(ch
 			s[i] = PASTE(combine_##id##_, SUF)(s[i], v[i]); \
 	}
 /* plain_ is element by element. ranked_ first finds the extreme of the block, in vectors, and looks for its place when it counts; blocks
- * with a NaN go the plain way. A position of -1 is an accumulator that nothing went into. */
+ * with a NaN go the plain way. The last vectors overlap those before them: no element counts twice. A position of -1 is an accumulator
+ * that nothing went into. */
 #define ORDER_ARGMIN(a, b) (a) < (b)
 #define ORDER_ARGMIN_I(a, b) (a) < (b)
 #define ORDER_ARGMAX(a, b) (a) > (b)
@@ -258,36 +259,36 @@ static inline __attribute__((always_inline)) void PASTE(by_range_, SUF)(PASTE(ch
 	static void PASTE(ranked_##id##_, SUF)(void *acc, long long *at, const void *values, const long long *pos, size_t n) \
 	{ \
 		const T *v = values; \
-		T best = *(T *)acc, lane[64]; \
-		int nan = best != best; \
-		size_t end = n / 64 * 64; \
+		T lane[64]; \
 		long long where = INT64_MAX; \
 		if (n < 64) { \
 			PASTE(plain_##id##_, SUF)(acc, at, values, pos, n); \
 			return; \
 		} \
 		memcpy(lane, v, sizeof lane); \
-		for (size_t k = 0; k < end; k += 64) \
-			for (int j = 0; j < 64; j++) { \
-				nan |= v[k + (size_t)j] != v[k + (size_t)j]; \
-				lane[j] = ORDER_##id(v[k + (size_t)j], lane[j]) ? v[k + (size_t)j] : lane[j]; \
-			} \
+		for (size_t k = 0; k < n; k += 64) { \
+			const T *x = v + (k + 64 <= n ? k : n - 64); \
+			for (int j = 0; j < 64; j++) \
+				lane[j] = ((ORDER_##id(x[j], lane[j])) | (x[j] != x[j])) ? x[j] : lane[j]; \
+		} \
 		for (int h = 32; h > 0; h /= 2) \
 			for (int j = 0; j < h; j++) \
-				lane[j] = ORDER_##id(lane[j + h], lane[j]) ? lane[j + h] : lane[j]; \
-		if (nan) { \
+				lane[j] = ((ORDER_##id(lane[j + h], lane[j])) | (lane[j + h] != lane[j + h])) ? lane[j + h] : lane[j]; \
+		if (lane[0] != lane[0]) { \
 			PASTE(plain_##id##_, SUF)(acc, at, values, pos, n); \
 			return; \
 		} \
-		if (*at < 0 || !(ORDER_##id(best, lane[0]))) { \
-			for (size_t k = 0; k < end; k++) \
-				where = v[k] == lane[0] && pos[k] < where ? pos[k] : where; \
-			if (*at < 0 || best != lane[0] || where < *at) { \
-				*(T *)acc = lane[0]; \
-				*at = where; \
-			} \
+		if (*at >= 0 && !(ORDER_##id(lane[0], *(T *)acc)) && !(lane[0] == *(T *)acc)) \
+			return; \
+		for (size_t k = 0; k < n; k += 64) { \
+			size_t from = k + 64 <= n ? k : n - 64; \
+			T here = 0, best = lane[0]; \
+			for (int j = 0; j < 64; j++) \
+				here = v[from + (size_t)j] == best ? 1 : here; \
+			for (size_t j = from; here && j < from + 64; j++) \
+				where = v[j] == lane[0] && pos[j] < where ? pos[j] : where; \
 		} \
-		PASTE(plain_##id##_, SUF)(acc, at, v + end, pos + end, n - end); \
+		PASTE(plain_##id##_, SUF)(acc, at, lane, &where, 1); \
 	} \
 	static void PASTE(zip_##id##_, SUF)(void *acc, long long *at, const void *values, const long long *pos, size_t n) \
 	{ \

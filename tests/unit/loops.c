@@ -212,6 +212,28 @@ static void pair_fold(const struct loop_table *s, int red, gx_dtype t, int n)
 	check(!memcmp(at, want_at, sizeof at), "%s of %d pairs of %s with %s: other positions", red_table[red].name, n, type_table[t].name, s->name);
 }
 
+/* The first largest of few values, zeros of both signs, with a NaN here and there, in every length around vectors: from the definition. */
+static void firsts(const struct loop_table *s)
+{
+	for (int n = 1; n <= 300; n++) {
+		float x[300], best = 0;
+		double y[300], best64 = 0;
+		long long positions[300], at = -1, at64 = -1;
+		int first = 0;
+
+		for (int i = 0; i < n; i++) {
+			x[i] = (float)(int)(random_bits() % 5) - 4;
+			x[i] = x[i] == 0 && random_bits() % 2 ? -0.0f : n % 3 == 0 && random_bits() % 100 == 0 ? NAN : x[i];
+			y[i] = x[i];
+			positions[i] = 7 + i;
+			first = isnan(x[first]) || !(x[i] > x[first] || isnan(x[i])) ? first : i;
+		}
+		s->pair_fold[RED_ARGMAX][GX_FLOAT32](&best, &at, x, positions, (size_t)n);
+		s->pair_fold[RED_ARGMAX][GX_FLOAT64](&best64, &at64, y, positions, (size_t)n);
+		check(at == 7 + first && at64 == 7 + first, "argmax of %d with %s: at %lld and %lld, not %d", n, s->name, at - 7, at64 - 7, first);
+	}
+}
+
 /* Sums of float32 in float64, and moments. */
 static void sums(const struct loop_table *s, int n)
 {
@@ -294,6 +316,7 @@ int main(void)
 		pairs(set[i]);
 		casts(set[i]);
 		folds(set[i]);
+		firsts(set[i]);
 		sines(set[i]);
 	}
 	printf("%d passed, %d failed, %d skipped\n", passed, failed, skipped);
