@@ -30,7 +30,7 @@ void arg_add(struct emit *e, enum arg_kind kind, int size, unsigned index, unsig
 	}
 	a = &t->arg[t->narg++];
 	t->args_size = (t->args_size + (unsigned)size - 1) / (unsigned)size * (unsigned)size;
-	*a = (struct arg){(uint8_t)kind, (uint8_t)size, (uint16_t)axis, index, t->args_size};
+	*a = (struct arg){(uint8_t)kind, (uint8_t)size, (uint8_t)axis, (uint8_t)(e->k - e->unit->phase), index, t->args_size};
 	t->args_size += (unsigned)size;
 }
 
@@ -93,15 +93,17 @@ static void sized_args(struct emit *e, int size)
 
 void args_make(struct emit *e)
 {
+	int alone = e->unit->nphase == 1;
+
 	sized_args(e, 8);
 	if (e->plan->ncheck)
 		arg_add(e, ARG_ERROR, 8, 0, 0);
-	if (e->k->reduces) {
+	if (e->k->reduces && alone) {
 		arg_add(e, ARG_SCRATCH, 8, 0, 0);
 		arg_add(e, ARG_COUNTERS, 8, 0, 0);
 	}
 	sized_args(e, 4);
-	if (e->k->reduces) {
+	if (e->k->reduces && alone) {
 		arg_add(e, ARG_SPLITS, 4, 0, 0);
 		arg_add(e, ARG_LANES, 4, 0, 0);
 	}
@@ -145,14 +147,15 @@ static void declare(struct emit *e, struct buf *b, const struct arg *a)
 	}
 }
 
-void args_declare(struct emit *e, struct buf *b)
+void args_declare(struct emit *e, struct buf *b, int phase)
 {
 	if (e->plan->ncheck)
 		buf_str(b,
 			"struct failure {\n\tunsigned long long position, check;\n\tlong long value;\n\tunsigned long long lock;\n};\n\n");
 	buf_str(b, "struct args {\n");
 	for (int i = 0; i < e->t->narg; i++)
-		declare(e, b, &e->t->arg[i]);
+		if (e->t->arg[i].phase == phase)
+			declare(e, b, &e->t->arg[i]);
 	buf_str(b, "};\n\n");
 }
 
@@ -163,17 +166,39 @@ static uint64_t const_value(const struct kernel *k, const struct arg *a)
 	return c->step[a->index].bits;
 }
 
-void cuda_args_fill(const struct plan *plan, const struct kernel *k, const struct cuda_text *t,
+/* What the address list holds before the phase's buffers. */
+static int buffers_before(const struct unit *u, int phase)
+{
+	int n = 0;
+
+	for (int i = 0; i < phase; i++)
+		n += u->phase[i].nbuf;
+	return n;
+}
+
+int unit_buffers(const struct unit *u) { return buffers_before(u, u->nphase); }
+
+const struct kbuf *unit_buffer(const struct unit *u, int i)
+{
+	int phase = 0;
+
+	for (; i >= u->phase[phase].nbuf; phase++)
+		i -= u->phase[phase].nbuf;
+	return &u->phase[phase].buf[i];
+}
+
+void cuda_args_fill(const struct plan *plan, const struct unit *u, const struct cuda_text *t,
 	const struct launch *l, const uint64_t *address, uint64_t scratch, uint64_t counters, uint64_t error,
 	void *args)
 {
 	memset(args, 0, t->args_size);
 	for (int i = 0; i < t->narg; i++) {
 		const struct arg *a = &t->arg[i];
+		const struct kernel *k = &u->phase[a->phase];
 		uint64_t v = 0;
 
 		switch ((enum arg_kind)a->kind) {
-		case ARG_POINTER: v = address[a->index]; break;
+		case ARG_POINTER: v = address[buffers_before(u, a->phase) + (int)a->index]; break;
 		case ARG_OFFSET: v = (uint64_t)k->port[a->index].access.off; break;
 		case ARG_STRIDE: v = (uint64_t)k->port[a->index].access.stride[a->axis]; break;
 		case ARG_GATHER: v = (uint64_t)k->port[a->index].gather[a->axis].stride; break;

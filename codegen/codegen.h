@@ -37,7 +37,8 @@ struct device_failure {
 struct arg {
 	uint8_t kind;
 	uint8_t size;          /* bytes: 4 or 8 */
-	uint16_t axis;
+	uint8_t axis;
+	uint8_t phase;         /* of the unit: whose buffers, ports, steps and extents are meant */
 	uint32_t index;
 	uint32_t offset;       /* in the struct, naturally aligned */
 };
@@ -49,6 +50,7 @@ struct cuda_text {
 	int by_pointer;        /* 1: the parameter is the address of the struct */
 	int block;             /* threads per block that the text was made for */
 	int per_thread;        /* points that a thread handles in one full tile */
+	int lanes;             /* a row program: threads that share a row, fixed in the text; else 0 */
 };
 
 struct device_info {       /* what launch geometry depends on */
@@ -64,16 +66,39 @@ struct launch {
 	unsigned counters;     /* uint32 counters */
 };
 
-/* Kernel to text. plan is for checks. Gives t (text.text with buf_free, arg with free()). 0, or -1 when memory ran out. */
-int cuda_text_make(const struct plan *plan, const struct kernel *k, gx_math math, struct cuda_text *t);
+/* What one launch does: a kernel of the plan, or a row program whose rows stay in registers from phase to phase. */
+struct unit {
+	const struct kernel *phase;
+	int nphase;                 /* 1: a kernel of the plan */
+	const uint8_t *row_temp;    /* for each temporary of the plan: a row of it lives in registers (enum row_temp); nphase > 1 */
+};
+
+enum row_temp { TEMP_MEMORY, TEMP_BOTH, TEMP_ROW };   /* read from memory; kept and also stored; kept only */
+
+struct units {
+	int n;
+	struct unit *unit;          /* in the order in which they run */
+	int *first, *last;          /* for each temporary: units between which it needs memory; -1 = it needs none */
+	uint8_t *row_temp;
+};
+
+/* Which kernels of the plan run as one. Gives u: cuda_units_free. 0, or -1 when memory ran out. */
+int cuda_units_make(const struct plan *plan, struct units *u);
+void cuda_units_free(struct units *u);
+/* The unit's number of buffers over all phases, and number i of them. */
+int unit_buffers(const struct unit *u);
+const struct kbuf *unit_buffer(const struct unit *u, int i);
+
+/* Unit to text. plan is for checks. Gives t (text.text with buf_free, arg with free()). 0, or -1 when memory ran out. */
+int cuda_text_make(const struct plan *plan, const struct unit *u, gx_math math, struct cuda_text *t);
 void cuda_text_free(struct cuda_text *t);
-/* Geometry for one launch; needs only the kernel and the device. A grid[0] of 0 means: nothing to do. */
-void cuda_launch_make(const struct kernel *k, const struct cuda_text *t, const struct device_info *d, struct launch *l);
-/* The argument struct for one launch: t->args_size bytes at `args` (8-byte aligned). address: one entry for each kernel->buf;
+/* Geometry for one launch; needs only the unit and the device. A grid[0] of 0 means: nothing to do. */
+void cuda_launch_make(const struct unit *u, const struct cuda_text *t, const struct device_info *d, struct launch *l);
+/* The argument struct for one launch: t->args_size bytes at `args` (8-byte aligned). address: one entry for each unit_buffer;
  * scratch, counters, error: device addresses (0 where the launch needs none). The runtime and the emulator both use it. */
-void cuda_args_fill(const struct plan *plan, const struct kernel *k, const struct cuda_text *t, const struct launch *l,
+void cuda_args_fill(const struct plan *plan, const struct unit *u, const struct cuda_text *t, const struct launch *l,
 	const uint64_t *address, uint64_t scratch, uint64_t counters, uint64_t error, void *args);
-/* Why this kernel is too large for the compiler, as a sentence for people (static storage), or NULL. Ask before cuda_text_make. */
-const char *cuda_text_limit(const struct kernel *k);
+/* Why this unit is too large for the compiler, as a sentence for people (static storage), or NULL. Ask before cuda_text_make. */
+const char *cuda_text_limit(const struct unit *u);
 
 #endif

@@ -166,6 +166,8 @@ void emit_pointers(struct emit *e, const struct code *c, const struct use *u)
 		if (!u->step[i] || !(plain_load(s, e->k) || s->kind == STEP_STORE))
 			continue;
 		m = &e->k->buf[p->buf];
+		if (rows_foreign(e, c, i) || row_temp(e, p) == TEMP_ROW || (row_temp(e, p) && s->kind == STEP_LOAD))
+			continue;
 		put(e, "\t%s%s *const __restrict__ q%u = A.p%d + A.o%u;\n", m->written ? "" : "const ",
 			ctype(m->mem), s->port, p->buf, s->port);
 	}
@@ -221,6 +223,8 @@ void emit_load(struct emit *e, struct buf *b, const struct step *s)
 
 	if (p->ngather)
 		gather_place(e, &place, s);
+	else if (row_temp(e, p))
+		buf_fmt(&place, "t%d", e->k->buf[p->buf].number);
 	else {
 		buf_fmt(&place, "q%u[", s->port);
 		emit_access(e, &place, (int)s->port, ~0u);
@@ -269,15 +273,22 @@ static void step_value(
 static void store_step(struct emit *e, const struct code *c, const struct step *s, int number)
 {
 	gx_dtype mem = e->k->buf[e->k->port[s->port].buf].mem;
+	enum row_temp kept = row_temp(e, &e->k->port[s->port]);
 	char v[16];
 
 	snprintf(v, sizeof v, "v%u", s->arg[0]);
-	if (c == &e->k->tail) {
-		put(e, "\tq%u[", s->port);
-		emit_access(e, &e->code, (int)s->port, ~0u);
-		put(e, "] = ");
-	} else
+	if (c != &e->k->tail)
 		put(e, "\ty%d = ", number);
+	else {
+		put(e, "\t");
+		if (kept)
+			put(e, "t%d = ", e->k->buf[e->k->port[s->port].buf].number);
+		if (kept != TEMP_ROW) {
+			put(e, "q%u[", s->port);
+			emit_access(e, &e->code, (int)s->port, ~0u);
+			put(e, "] = ");
+		}
+	}
 	meaning_store(e, &e->code, mem, (gx_dtype)c->step[s->arg[0]].type, v);
 	put(e, ";\n");
 }

@@ -62,9 +62,24 @@ void emit_outputs(struct emit *e, const char *tabs)
 	}
 }
 
+/* In a row program: a row's own number, the same for a whole row, or kept from phase to phase. */
+static void row_argument(struct emit *e, const struct step *s, int i)
+{
+	if (row_temp(e, &e->k->port[s->port]))
+		emit_load(e, &e->code, s);
+	else if (row_uniform(e->k, s))
+		put(e, "x%d", i);
+	else if (e->vec > 1)
+		put(e, "get_%s(x%d[u], j)", abbr(e->k->buf[e->k->port[s->port].buf].mem), i);
+	else
+		put(e, "x%d[u]", i);
+}
+
 static void load_argument(struct emit *e, const struct step *s, int i, enum point_from from)
 {
-	if (from == FROM_MEMORY && !(e->vec > 1 && is_uniform(e, s)))
+	if (from == FROM_ROW)
+		row_argument(e, s, i);
+	else if (from == FROM_MEMORY && !(e->vec > 1 && is_uniform(e, s)))
 		emit_load(e, &e->code, s);
 	else if (e->vec > 1 && is_uniform(e, s))
 		put(e, "x%d", i);

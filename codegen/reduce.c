@@ -5,143 +5,8 @@
  * each leaves its accumulator in scratch memory, and the block that finishes last (a counter tells) folds
  * them in the order of the blocks, so timing does not matter. What is contiguous in memory decides which
  * threads share an output: neighbours (inner), or those BLOCK/lanes apart, so that neighbours hold
- * neighbouring outputs. An accumulator has up to three numbers: f value, i position; n count, f mean, m
- * deviations. */
+ * neighbouring outputs. */
 #include "codegen/emit.h"
-
-int fold_parts(enum red red)
-{
-	return red_table[red].state == ONE ? 1 : red_table[red].state == PAIR ? 2 : 3;
-}
-
-/* Part c of accumulator k: its letter and its C type. */
-static char part_letter(const struct fold *f, int c)
-{
-	return red_table[f->red].state == MOMENTS ? "nfm"[c] : "fi"[c];
-}
-
-static const char *part_type(const struct fold *f, int c)
-{
-	return red_table[f->red].state == PAIR && c == 1 ? "long long" : ctype(f->type);
-}
-
-static int all_parts(const struct kernel *k)
-{
-	int n = 0;
-
-	for (int i = 0; i < k->nfold; i++)
-		n += fold_parts(k->fold[i].red);
-	return n;
-}
-
-/* ", f0, i0": all accumulators, declared in front of each name with `type` on. */
-static void states(struct emit *e, const char *before, int typed)
-{
-	for (int i = 0; i < e->k->nfold; i++)
-		for (int c = 0; c < fold_parts(e->k->fold[i].red); c++)
-			put(e, ", %s%s%s%c%d", typed ? part_type(&e->k->fold[i], c) : "", typed ? " " : "", before,
-				part_letter(&e->k->fold[i], c), i);
-}
-
-static void state_init(struct emit *e, int i, const char *tabs, int declare)
-{
-	const struct fold *f = &e->k->fold[i];
-
-	for (int c = 0; c < fold_parts(f->red); c++) {
-		put(e, "%s%s%s%c%d = ", tabs, declare ? part_type(f, c) : "", declare ? " " : "", part_letter(f, c),
-			i);
-		if (red_table[f->red].state == ONE)
-			meaning_identity(e, &e->code, f->red, f->type);
-		else
-			put(e, c == 1 && red_table[f->red].state == PAIR ? "-1" : "0");
-		put(e, ";\n");
-	}
-}
-
-/* Fold another accumulator, given by its parts, into number i. */
-static void merge(struct emit *e, int i, const char *tabs, const char *a, const char *b, const char *c)
-{
-	const struct fold *f = &e->k->fold[i];
-
-	meaning_red(e, f->red, f->type);
-	put(e, "%s", tabs);
-	meaning_red_name(&e->code, f->red, f->type);
-	for (int p = 0; p < fold_parts(f->red); p++)
-		put(e, "%s%c%d", p ? ", " : "(", part_letter(f, p), i);
-	put(e, ", %s", a);
-	if (fold_parts(f->red) > 1)
-		put(e, ", %s", b);
-	if (fold_parts(f->red) > 2)
-		put(e, ", %s", c);
-	put(e, ");\n");
-}
-
-/* Names "b0_0", "b0_1", ... of the parts of an accumulator that came from elsewhere. */
-static void merge_named(struct emit *e, int i, const char *tabs)
-{
-	char a[24], b[24], c[24];
-
-	snprintf(a, sizeof a, "b%d_0", i);
-	snprintf(b, sizeof b, "b%d_1", i);
-	snprintf(c, sizeof c, "b%d_2", i);
-	merge(e, i, tabs, a, b, c);
-}
-
-/* A tile's values become one, in a tree of fixed shape: short chains, small errors. One loop a level: as a
- * loop over levels the compiler does not always unroll it, and the array goes to memory. `sum`: of that
- * array, plainly. */
-static void tree(struct emit *e, int i, const char *sum)
-{
-	const struct fold *f = &e->k->fold[i];
-
-	for (int h = e->t->per_thread / 2; h > 0; h /= 2) {
-		put(e, "#pragma unroll\n\t\tfor (int j = 0; j < %d; j++)\n\t\t\t", h);
-		if (sum) {
-			put(e, "%s[j] = %s[j] + %s[j + %d];\n", sum, sum, sum, h);
-			continue;
-		}
-		meaning_red(e, f->red, f->type);
-		meaning_red_name(&e->code, f->red, f->type);
-		if (red_table[f->red].state == PAIR)
-			put(e, "(g%d[j], h%d[j], g%d[j + %d], h%d[j + %d]);\n", i, i, i, h, i, h);
-		else
-			put(e, "(g%d[j], g%d[j + %d]);\n", i, i, h);
-	}
-}
-
-/* Mean first, then squared deviations from it: nothing cancels. The number of elements is known here. */
-static void tile_moments(struct emit *e, int i)
-{
-	char mean[24], t[24], first[32], n[16];
-
-	snprintf(mean, sizeof mean, "mean%d", i);
-	snprintf(t, sizeof t, "t%d", i);
-	snprintf(first, sizeof first, "t%d[0]", i);
-	snprintf(n, sizeof n, "%d", e->t->per_thread);
-	put(e, "\t\tdouble %s[%s];\n#pragma unroll\n\t\tfor (int j = 0; j < %s; j++)\n\t\t\t%s[j] = g%d[j];\n",
-		t, n, n, t, i);
-	tree(e, i, t);
-	put(e, "\t\tconst double %s = %s[0] * (1.0 / %s);\n", mean, t, n);
-	put(e,
-		"#pragma unroll\n\t\tfor (int j = 0; j < %s; j++)\n\t\t\t%s[j] = (g%d[j] - %s) * (g%d[j] - %s);\n",
-		n, t, i, mean, i, mean);
-	tree(e, i, t);
-	merge(e, i, "\t\t", n, mean, first);
-}
-
-static void tile_fold(struct emit *e, int i)
-{
-	char a[24], b[24];
-
-	if (red_table[e->k->fold[i].red].state == MOMENTS) {
-		tile_moments(e, i);
-		return;
-	}
-	tree(e, i, NULL);
-	snprintf(a, sizeof a, "g%d[0]", i);
-	snprintf(b, sizeof b, "h%d[0]", i);
-	merge(e, i, "\t\t", a, b, "");
-}
 
 static void tile_text(struct emit *e)
 {
@@ -159,7 +24,7 @@ static void tile_text(struct emit *e)
 	}
 	tile_points(e, element, "\t\t");
 	for (int i = 0; i < e->k->nfold; i++)
-		tile_fold(e, i);
+		fold_tile(e, i);
 	put(e, "\t}\n");
 }
 
@@ -178,7 +43,7 @@ static void rest_text(struct emit *e)
 
 		snprintf(a, sizeof a, "e%d", i);
 		snprintf(b, sizeof b, "j%d", i);
-		merge(e, i, tabs, moments ? "1" : a, moments ? a : b, "0");
+		fold_merge(e, i, tabs, moments ? "1" : a, moments ? a : b, "0");
 	}
 	put(e, e->body.checks ? "\t\t}\n\t}\n" : "\t}\n");
 }
@@ -189,7 +54,7 @@ static void part_text(struct emit *e)
 	put(e,
 		"static __device__ __forceinline__ void fold_part(const struct args &A, const %s m, const unsigned lane, const unsigned part",
 		e->idx);
-	states(e, "&", 1);
+	fold_states(e, "&", 1);
 	put(e, ")\n{\n");
 	put(e, "\tconst %s tile = A.lanes * %d;\n\t%s r = 0, hi = A.nreduce;\n", e->idx, e->t->per_thread,
 		e->idx);
@@ -206,94 +71,11 @@ static void part_text(struct emit *e)
 	put(e, "}\n\n");
 }
 
-/* Values of less than 4 bytes travel through shuffles as int. */
-static void shuffle(struct emit *e, int i, const char *tabs)
-{
-	const struct fold *f = &e->k->fold[i];
-
-	for (int c = 0; c < fold_parts(f->red); c++) {
-		int narrow = !(red_table[f->red].state == PAIR && c == 1) && type_table[f->type].bytes < 4;
-
-		put(e, "%sconst %s b%d_%d = %s%s%s__shfl_down_sync(0xffffffffu, %s%c%d, d);\n", tabs,
-			part_type(f, c), i, c, narrow ? "(" : "", narrow ? part_type(f, c) : "", narrow ? ")" : "",
-			narrow ? "(int)" : "", part_letter(f, c), i);
-	}
-	merge_named(e, i, tabs);
-}
-
-static void box_put(struct emit *e, int i, const char *tabs, const char *at)
-{
-	const struct fold *f = &e->k->fold[i];
-
-	for (int c = 0; c < fold_parts(f->red); c++)
-		put(e, "%s((%s *)box[%d])[%s] = %c%d;\n", tabs, part_type(f, c), c, at, part_letter(f, c), i);
-}
-
-static void box_merge(struct emit *e, int i, const char *tabs, const char *at)
-{
-	const struct fold *f = &e->k->fold[i];
-
-	for (int c = 0; c < fold_parts(f->red); c++)
-		put(e, "%sconst %s b%d_%d = ((%s *)box[%d])[%s];\n", tabs, part_type(f, c), i, c, part_type(f, c),
-			c, at);
-	merge_named(e, i, tabs);
-}
-
-/* Lanes are neighbours: shuffles within a warp, then the warps' values in order. */
-static void combine_inner(struct emit *e)
-{
-	put(e, "\tfor (unsigned d = (A.lanes < 32 ? A.lanes : 32) / 2; d > 0; d /= 2) {\n");
-	for (int i = 0; i < e->k->nfold; i++)
-		shuffle(e, i, "\t\t");
-	put(e, "\t}\n\tif (A.lanes <= 32)\n\t\treturn;\n");
-	for (int i = 0; i < e->k->nfold; i++) {
-		put(e, "\t__syncthreads();\n\tif (lane %% 32 == 0) {\n");
-		box_put(e, i, "\t\t", "threadIdx.x / 32");
-		put(e,
-			"\t}\n\t__syncthreads();\n\tif (lane == 0)\n\t\tfor (unsigned w = 1; w < A.lanes / 32; w++) {\n");
-		box_merge(e, i, "\t\t\t", "threadIdx.x / 32 + w");
-		put(e, "\t\t}\n");
-	}
-}
-
-/* Lanes are BLOCK / lanes apart: halves through shared memory. */
-static void combine_outer(struct emit *e)
-{
-	put(e, "\tconst unsigned apart = %d / A.lanes;\n", BLOCK);
-	for (int i = 0; i < e->k->nfold; i++) {
-		put(e,
-			"\tfor (unsigned d = A.lanes / 2; d > 0; d /= 2) {\n\t\t__syncthreads();\n\t\tif (lane >= d && lane < 2 * d) {\n");
-		box_put(e, i, "\t\t\t", "threadIdx.x");
-		put(e, "\t\t}\n\t\t__syncthreads();\n\t\tif (lane < d) {\n");
-		box_merge(e, i, "\t\t\t", "threadIdx.x + d * apart");
-		put(e, "\t\t}\n\t}\n");
-	}
-}
-
-static void combine_text(struct emit *e)
-{
-	int boxes = 1;
-
-	for (int i = 0; i < e->k->nfold; i++)
-		boxes = fold_parts(e->k->fold[i].red) > boxes ? fold_parts(e->k->fold[i].red) : boxes;
-	put(e,
-		"/* The lanes of an output put together what they folded; lane 0 has the result. */\n"
-		"static __device__ __forceinline__ void combine(const struct args &A, const unsigned lane");
-	states(e, "&", 1);
-	put(e, ")\n{\n\t__shared__ unsigned long long box[%d][%d];\n\n", boxes,
-		e->k->inner ? BLOCK / 32 : BLOCK);
-	if (e->k->inner)
-		combine_inner(e);
-	else
-		combine_outer(e);
-	put(e, "}\n\n");
-}
-
 /* The tail: once at every kept point. */
 static void finish_text(struct emit *e)
 {
 	put(e, "static __device__ __forceinline__ void finish(const struct args &A, const %s m", e->idx);
-	states(e, "", 1);
+	fold_states(e, "", 1);
 	put(e, ")\n{\n");
 	emit_pointers(e, &e->k->tail, &e->tail);
 	emit_coords(e, "\t", "kept_axes", "m", 0, e->k->nkept, e->tail.axes);
@@ -319,8 +101,8 @@ static void scratch_put(struct emit *e)
 	for (int i = 0; i < e->k->nfold; i++)
 		for (int c = 0; c < fold_parts(e->k->fold[i].red); c++) {
 			put(e, "\t\t\t\t");
-			scratch_place(e, part_type(&e->k->fold[i], c), number++, "part");
-			put(e, " = %c%d;\n", part_letter(&e->k->fold[i], c), i);
+			scratch_place(e, fold_type(&e->k->fold[i], c), number++, "part");
+			put(e, " = %c%d;\n", fold_letter(&e->k->fold[i], c), i);
 		}
 }
 
@@ -330,18 +112,18 @@ static void scratch_merge(struct emit *e)
 
 	for (int i = 0; i < e->k->nfold; i++) {
 		for (int c = 0; c < fold_parts(e->k->fold[i].red); c++) {
-			put(e, "\t\t\t\t\tconst %s b%d_%d = ", part_type(&e->k->fold[i], c), i, c);
-			scratch_place(e, part_type(&e->k->fold[i], c), number++, "p");
+			put(e, "\t\t\t\t\tconst %s b%d_%d = ", fold_type(&e->k->fold[i], c), i, c);
+			scratch_place(e, fold_type(&e->k->fold[i], c), number++, "p");
 			put(e, ";\n");
 		}
-		merge_named(e, i, "\t\t\t\t\t");
+		fold_merge_named(e, i, "\t\t\t\t\t");
 	}
 }
 
 static void combine_call(struct emit *e, const char *tabs)
 {
 	put(e, "%scombine(A, lane", tabs);
-	states(e, "", 0);
+	fold_states(e, "", 0);
 	put(e, ");\n");
 }
 
@@ -357,7 +139,7 @@ static void split_text(struct emit *e)
 		"\t\t\t__syncthreads();\n\t\t\tif (!last)\n\t\t\t\tcontinue;\n\t\t\t__threadfence();\n"
 		"\t\t\tif (threadIdx.x == 0)\n\t\t\t\tA.counters[strip] = 0;\n");
 	for (int i = 0; i < e->k->nfold; i++)
-		state_init(e, i, "\t\t\t", 0);
+		fold_init(e, i, "\t\t\t", 0);
 	put(e, "\t\t\tif (m < A.nmap)\n\t\t\t\tfor (unsigned p = lane; p < A.splits; p += A.lanes) {\n");
 	scratch_merge(e);
 	put(e, "\t\t\t\t}\n");
@@ -385,14 +167,14 @@ static void kernel_text(struct emit *e)
 		"\t\tconst %s m = (%s)(strip * outputs + slot);\n",
 		e->idx, e->idx);
 	for (int i = 0; i < e->k->nfold; i++)
-		state_init(e, i, "\t\t", 1);
+		fold_init(e, i, "\t\t", 1);
 	put(e, "\t\tif (m < A.nmap)\n\t\t\tfold_part(A, m, lane, part");
-	states(e, "", 0);
+	fold_states(e, "", 0);
 	put(e, ");\n");
 	combine_call(e, "\t\t");
 	split_text(e);
 	put(e, "\t\tif (lane == 0 && m < A.nmap)\n\t\t\tfinish(A, m");
-	states(e, "", 0);
+	fold_states(e, "", 0);
 	put(e, ");\n\t}\n}\n");
 }
 
@@ -408,7 +190,7 @@ void reduce_emit(struct emit *e)
 	emit_point(e);
 	emit_splits(e);
 	part_text(e);
-	combine_text(e);
+	fold_combine(e);
 	finish_text(e);
 	kernel_text(e);
 }
@@ -464,6 +246,6 @@ void reduce_launch(
 	l->splits = (unsigned)splits;
 	if (splits == 1)
 		return;
-	l->scratch = (size_t)all_parts(k) * 8 * (size_t)k->nmap * (size_t)splits;
+	l->scratch = (size_t)fold_all_parts(k) * 8 * (size_t)k->nmap * (size_t)splits;
 	l->counters = (unsigned)strips;
 }

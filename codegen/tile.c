@@ -14,15 +14,16 @@ enum {
 	IN_FLIGHT_HEAVY =
 		32, /* ... by a body whose copies are dear; twice that for 16-bit floats, which wait longer */
 	HEAVY = 5, /* milliseconds of compile time that make a body heavy */
-	OUTLINE = 600, /* beyond that many, for all copies, heavy functions are called */
 	COPIED_STEPS = 4000, /* steps in all copies of a body, at most */
 	STATE_BYTES = 256 /* values waiting to be folded in one thread, at most */
 };
 
-static int vector_port(const struct emit *e, const struct step *s)
+int tile_vector(const struct kernel *k, const struct step *s)
 {
-	return (plain_load(s, e->k) || s->kind == STEP_STORE) && e->k->rank > 0 && !is_uniform(e, s);
+	return (plain_load(s, k) || s->kind == STEP_STORE) && k->rank > 0 && k->port[s->port].access.stride[k->rank - 1] != 0;
 }
+
+static int vector_port(const struct emit *e, const struct step *s) { return tile_vector(e->k, s); }
 
 int tile_can_vector(const struct emit *e)
 {
@@ -42,10 +43,12 @@ int tile_can_vector(const struct emit *e)
 	return 1;
 }
 
-static int port_bytes(const struct emit *e, const struct step *s)
+int tile_port_bytes(const struct kernel *k, const struct step *s)
 {
-	return type_table[e->k->buf[e->k->port[s->port].buf].mem].bytes;
+	return type_table[k->buf[k->port[s->port].buf].mem].bytes;
 }
+
+static int port_bytes(const struct emit *e, const struct step *s) { return tile_port_bytes(e->k, s); }
 
 /* Elements of one access: the widest type fills 16 bytes; types so narrow that they would fall below one
  * word get more. */
@@ -71,7 +74,7 @@ static int vector_width(const struct emit *e, int *loaded)
 	return vec * narrowest < 4 ? 4 / narrowest : vec;
 }
 
-static double body_cost(const struct emit *e)
+double tile_cost(const struct emit *e)
 {
 	double ms = 0;
 
@@ -83,7 +86,7 @@ static double body_cost(const struct emit *e)
 
 void tile_shape(struct emit *e, int reduced_bytes)
 {
-	double ms = body_cost(e);
+	double ms = tile_cost(e);
 	int loaded, most = ms >= HEAVY ? 2 : e->k->reduces ? MAX_UNROLL : 4, flight;
 
 	e->vec = vector_width(e, &loaded);
@@ -110,12 +113,12 @@ static int in_vectors(const struct emit *e, int i)
 {
 	const struct step *s = &e->k->body.step[i];
 
-	return e->vec > 1 && e->body.step[i] && vector_port(e, s);
+	return e->vec > 1 && e->body.step[i] && vector_port(e, s) && !rows_foreign(e, &e->k->body, i);
 }
 
-/* One flag for all: the addresses where rows begin fit their vectors. */
-static void aligned_flag(struct emit *e, const char *tabs, unsigned row)
+void tile_aligned(struct emit *e, const char *tabs)
 {
+	unsigned row = (1u << (e->k->rank - 1)) - 1;
 	const char * or = "";
 
 	put(e, "%sconst int aligned = (", tabs);
@@ -135,12 +138,10 @@ static void aligned_flag(struct emit *e, const char *tabs, unsigned row)
 
 void tile_flags(struct emit *e, const char *tabs)
 {
-	unsigned row;
 	int any = 0;
 
 	if (e->vec == 1)
 		return;
-	row = (1u << (e->k->rank - 1)) - 1;
 	for (int i = 0; i < e->k->body.n; i++) {
 		const struct step *s = &e->k->body.step[i];
 
@@ -153,28 +154,28 @@ void tile_flags(struct emit *e, const char *tabs)
 		put(e, ";\n");
 	}
 	if (any)
-		aligned_flag(e, tabs, row);
+		tile_aligned(e, tabs);
 }
 
-/* A vector port's access: words of at most 16 bytes at once when aligned, else one function for the whole
- * vector. */
-static void vector_access(
-	struct emit *e, const struct step *s, const char *array, const char *tabs, int aligned)
+void tile_access(struct emit *e, const struct step *s, const char *array, const char *tabs, enum vector_how how)
 {
-	int bytes = port_bytes(e, s), n = vector_words(e, bytes), part = n > 4 && aligned ? 4 : n;
+	int bytes = port_bytes(e, s), n = vector_words(e, bytes), part = n > 4 && how == VECTOR_ALIGNED ? 4 : n;
 	const char *verb = s->kind == STEP_STORE ? "store" : "load";
 
 	vector_access_need(e, bytes, s->kind == STEP_STORE);
+	if (how == VECTOR_PART)
+		vector_part_need(e, bytes, s->kind == STEP_STORE);
 	for (int w = 0; w < n; w += part) {
-		if (aligned)
+		if (how == VECTOR_ALIGNED)
 			put(e, "%s\t%s_w%d(&q%u[", tabs, verb, part, s->port);
 		else
-			put(e, "%s\t%s_e%dw%d(&q%u[", tabs, verb, bytes, n, s->port);
+			put(e, "%s\t%s_e%dw%d%s(&q%u[", tabs, verb, bytes, n, how == VECTOR_PART ? "_part" : "", s->port);
 		emit_access(e, &e->code, (int)s->port, ~0u);
 		if (w)
-			put(e, " + %d], %s + %d);\n", w * 4 / bytes, array, w);
+			put(e, " + %d], %s + %d", w * 4 / bytes, array, w);
 		else
-			put(e, "], %s);\n", array);
+			put(e, "], %s", array);
+		put(e, how == VECTOR_PART ? ", left);\n" : ");\n");
 	}
 }
 
@@ -227,7 +228,7 @@ static void load_loop(struct emit *e, const char *element, const char *tabs, int
 			continue;
 		snprintf(array, sizeof array, "x%d[u]", i);
 		if (e->vec > 1)
-			vector_access(e, &c->step[i], array, tabs, aligned);
+			tile_access(e, &c->step[i], array, tabs, aligned ? VECTOR_ALIGNED : VECTOR_ANY);
 		else
 			load_element(e, &c->step[i], i, tabs);
 	}
@@ -303,7 +304,7 @@ static void store_list(struct emit *e, const char *tabs, int aligned)
 	for (int i = 0; i < e->k->body.n; i++)
 		if (e->k->body.step[i].kind == STEP_STORE) {
 			snprintf(array, sizeof array, "z%d", i);
-			vector_access(e, &e->k->body.step[i], array, tabs, aligned);
+			tile_access(e, &e->k->body.step[i], array, tabs, aligned ? VECTOR_ALIGNED : VECTOR_ANY);
 		}
 }
 

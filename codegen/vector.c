@@ -43,7 +43,7 @@ static void unaligned_text(struct buf *b, int bytes, const char *element, int j,
 	if (bytes == 8 && store)
 		buf_fmt(b, "\ts[%d] = (unsigned long long)w[%d] << 32 | w[%d];\n", j, at + 1, at);
 	else if (bytes == 8)
-		buf_fmt(b, "\tw[%d] = (unsigned)s[%d];\n\tw[%d] = (unsigned)(s[%d] >> 32);\n", at, j, at + 1, j);
+		buf_fmt(b, "\tw[%d] = (unsigned)s[%d], w[%d] = (unsigned)(s[%d] >> 32);\n", at, j, at + 1, j);
 	else if (bytes == 4)
 		buf_fmt(b, store ? "\ts[%d] = w[%d];\n" : "\tw[%d] = s[%d];\n", j, j);
 	else if (store)
@@ -52,20 +52,32 @@ static void unaligned_text(struct buf *b, int bytes, const char *element, int j,
 		buf_fmt(b, "\tw[%d] %s (unsigned)s[%d] << %d;\n", at, shift ? "|=" : "=", j, shift);
 }
 
-/* A vector of n words from or to memory that is not aligned for it. */
-static void vector_text(struct emit *e, int bytes, int n, int store)
+/* A vector of n words from or to memory that is not aligned for it; `part`: those elements of it that lie before `left`. */
+static void vector_text(struct emit *e, int bytes, int n, int store, int part)
 {
 	static const char *const element[9] = {
 		"", "unsigned char", "unsigned short", "", "unsigned", "", "", "", "unsigned long long"};
 	const char *constant = store ? "" : "const ";
 	struct buf *b = &e->helpers;
 
-	buf_fmt(b, "static __device__ __forceinline__ void %s_e%dw%d(%svoid *p, %sunsigned *w)\n{\n",
-		store ? "store" : "load", bytes, n, constant, store ? "const " : "");
+	buf_fmt(b, "static __device__ __forceinline__ void %s_e%dw%d%s(%svoid *p, %sunsigned *w%s)\n{\n", store ? "store" : "load", bytes, n,
+		part ? "_part" : "", constant, store ? "const " : "", part ? ", unsigned left" : "");
 	buf_fmt(b, "\t%s%s *const s = (%s%s *)p;\n", constant, element[bytes], constant, element[bytes]);
-	for (int j = 0; j < n * 4 / bytes; j++)
+	for (int j = 0; j < n * 4 / bytes; j++) {
+		if (part)
+			buf_fmt(b, "\tif (%d < left)\n\t", j);
 		unaligned_text(b, bytes, element[bytes], j, store);
+	}
 	buf_str(b, "}\n\n");
+}
+
+void vector_part_need(struct emit *e, int bytes, int store)
+{
+	int n = vector_words(e, bytes);
+
+	if (!e->part_done[store][bytes][n])
+		vector_text(e, bytes, n, store, 1);
+	e->part_done[store][bytes][n] = 1;
 }
 
 void vector_access_need(struct emit *e, int bytes, int store)
@@ -74,8 +86,8 @@ void vector_access_need(struct emit *e, int bytes, int store)
 	uint8_t *done = store ? &e->store_done[bytes][n] : &e->load_done[bytes][n];
 
 	access_need(e, n > 4 ? 4 : n, store);
-	if (!*done)
-		vector_text(e, bytes, n, store);
+	if (!*done && !e->rows)
+		vector_text(e, bytes, n, store, 0);
 	*done = 1;
 }
 

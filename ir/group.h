@@ -42,6 +42,11 @@ struct grouping {
 /* Mark what is needed for the values marked so far (stamp set by the caller). Loads of definitions that `tail_of` makes (-1: none) are
  * not followed into memory: a stored value is marked itself. */
 void mark_below(struct grouping *g, int tail_of);
-struct kernel *kernel_build(struct grouping *g, const struct group *k, const int *temp_number, struct kernel *out);
+/* Build group number `number`; as another group when `as` is given: the same roots seen as a reduction over as->axes. */
+struct kernel *kernel_build(struct grouping *g, int number, const struct group *as, const int *temp_number, struct kernel *out);
+/* The domain of a value without axes of extent 1: axis and shape of the root are set. */
+struct root domain_of(const struct ir *ir, uint32_t v);
+/* Fill p->row. sequence: the group of each kernel. */
+void rows_find(struct grouping *g, struct plan *p, const int *sequence, const int *temp_number);
 
 #endif

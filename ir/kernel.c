@@ -65,8 +65,8 @@ static struct access to_kernel(const struct builder *b, const struct root *r, co
 	return out;
 }
 
-/* Any root of the list with this domain: instructions carry a domain, and the root's squeezing of it is what counts. */
-static struct root domain_of(const struct ir *ir, uint32_t v)
+/* Instructions carry a domain, and a root's squeezing of it is what counts. */
+struct root domain_of(const struct ir *ir, uint32_t v)
 {
 	const struct shape *s = &ir->shape[ir->ins[v].shape];
 	struct root r = {.value = v};
@@ -397,9 +397,10 @@ static const char *title(struct builder *b)
 	return t;
 }
 
-struct kernel *kernel_build(struct grouping *g, const struct group *group, const int *temp_number, struct kernel *out)
+struct kernel *kernel_build(struct grouping *g, int number, const struct group *as, const int *temp_number, struct kernel *out)
 {
-	struct builder b = {.g = g, .group = group, .k = out, .temp_number = temp_number, .group_number = (int)(group - g->group)};
+	const struct group *group = as ? as : &g->group[number];
+	struct builder b = {.g = g, .group = group, .k = out, .temp_number = temp_number, .group_number = number};
 	struct kernel *k = out;
 
 	k->reduces = group->reduces;

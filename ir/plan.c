@@ -353,7 +353,8 @@ struct plan *plan_make(struct ir *ir, int ninputs)
 	sequence = order(&g);
 	p->kernel = arena_array(a, struct kernel, g.ngroup + 1);
 	for (size_t i = 0; i < g.ngroup; i++)
-		kernel_build(&g, &g.group[sequence[i]], number, &p->kernel[p->nkernel++]);
+		kernel_build(&g, sequence[i], NULL, number, &p->kernel[p->nkernel++]);
+	rows_find(&g, p, sequence, number);
 	account(p, ir);
 	return p;
 }

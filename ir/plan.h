@@ -92,8 +92,18 @@ struct plan_input {
 	int used;                      /* 0: no kernel reads it (a weak scalar, or only its shape counted) */
 };
 
+/* Kernels that a machine may run as one, row by row: each is a reduction over the same kept and reduced axes (the last may be a map over
+ * the whole domain, seen as one that folds nothing), and what one reads of another's results is the row's own. The kernel may run in
+ * the place of the last one. */
+struct row_program {
+	int nphase;
+	int *kernel;                   /* numbers in plan->kernel, ascending */
+	struct kernel *phase;          /* the same kernels; all reduce, and have the same nmap and nreduce */
+};
+
 struct plan {
 	struct kernel *kernel; int nkernel;
+	struct row_program *row; int nrow;
 	struct temp *temp; int ntemp;
 	struct plan_output *output; int noutput;
 	struct plan_input *input; int ninput;

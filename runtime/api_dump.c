@@ -29,17 +29,22 @@ static gx_status dump_ast(const gx_program *p, struct buf *b, gx_error *err)
 static gx_status dump_kernels(gx_context *ctx, const gx_program *p, int ptx, struct buf *b, gx_error *err)
 {
 	const char *arch = ctx->opt.arch ? ctx->opt.arch : ctx->cuda ? cuda_engine_arch(ctx->cuda) : "sm_90";
+	struct units units;
 	gx_status s = GX_OK;
 
-	for (int i = 0; i < p->plan->nkernel && !s; i++) {
-		const struct kernel *k = &p->plan->kernel[i];
+	if (cuda_units_make(p->plan, &units))
+		return diag_plain(err, GX_NOMEM, "out of memory");
+	for (int i = 0; i < units.n && !s; i++) {
+		const struct unit *u = &units.unit[i];
 		struct cuda_text t;
 		char *text = NULL;
 
-		if (cuda_text_limit(k))
-			return diag_plain(err, GX_LIMIT, "%s", cuda_text_limit(k));
-		if (cuda_text_make(p->plan, k, ctx->opt.math, &t))
-			return diag_plain(err, GX_NOMEM, "out of memory");
+		if (cuda_text_limit(u))
+			s = diag_plain(err, GX_LIMIT, "%s", cuda_text_limit(u));
+		else if (cuda_text_make(p->plan, u, ctx->opt.math, &t))
+			s = diag_plain(err, GX_NOMEM, "out of memory");
+		if (s)
+			break;
 		if (ptx)
 			s = cuda_dump_ptx(t.text.text, arch, ctx->opt.math, &text, err);
 		if (!s)
@@ -47,6 +52,7 @@ static gx_status dump_kernels(gx_context *ctx, const gx_program *p, int ptx, str
 		free(text);
 		cuda_text_free(&t);
 	}
+	cuda_units_free(&units);
 	return s;
 }
 

@@ -31,7 +31,8 @@ struct image_kernel {
 };
 
 struct cuda_image {
-	int n;
+	int n;                       /* units.n */
+	struct units units;
 	struct image_kernel kernel[];
 };
 
@@ -114,6 +115,7 @@ void cuda_image_free(struct cuda_engine *e, struct cuda_image *image)
 		cuda_text_free(&image->kernel[i].text);
 		kernels_release(e->kernels, image->kernel[i].loaded);
 	}
+	cuda_units_free(&image->units);
 	free(image);
 }
 
@@ -186,12 +188,16 @@ static gx_status make_texts(const struct plan *p, gx_math math, struct cuda_imag
 {
 	int i;
 
-	for (i = 0; i < p->nkernel; i++) {
-		const char *limit = cuda_text_limit(&p->kernel[i]);
+	if (cuda_units_make(p, &image->units))
+		return diag_plain(err, GX_NOMEM, "out of memory");
+	image->n = image->units.n;
+	for (i = 0; i < image->n; i++) {
+		const struct unit *u = &image->units.unit[i];
+		const char *limit = cuda_text_limit(u);
 
 		if (limit)
 			return diag_plain(err, GX_LIMIT, "%s", limit);
-		if (cuda_text_make(p, &p->kernel[i], math, &image->kernel[i].text) || image->kernel[i].text.text.failed)
+		if (cuda_text_make(p, u, math, &image->kernel[i].text) || image->kernel[i].text.text.failed)
 			return diag_plain(err, GX_NOMEM, "out of memory");
 	}
 	return GX_OK;
@@ -208,7 +214,6 @@ gx_status cuda_prepare(struct cuda_engine *e, const struct plan *p, gx_math math
 	*out = NULL;
 	if (!image)
 		return diag_plain(err, GX_NOMEM, "out of memory");
-	image->n = p->nkernel;
 	s = make_texts(p, math, image, err);
 	if (cost)
 		cost->ms_codegen += now_ms() - t;
@@ -265,9 +270,9 @@ static void take_lane(struct run *r, struct lane *n)
 		CU(c, cuMemsetD8Async(n->counters, 0, counter_bytes, r->stream));
 }
 
-static void fill(const struct run *r, const struct image_kernel *ik, const struct kernel *k, const struct lane *n, void *params)
+static void fill(const struct run *r, const struct image_kernel *ik, const struct unit *u, const struct lane *n, void *params)
 {
-	cuda_args_fill(r->p, k, &ik->text, &n->l, n->address, n->scratch, n->counters, r->failure, params);
+	cuda_args_fill(r->p, u, &ik->text, &n->l, n->address, n->scratch, n->counters, r->failure, params);
 }
 
 static void no_memory(struct cuda_call *c)
@@ -278,7 +283,7 @@ static void no_memory(struct cuda_call *c)
 
 /* Parameters too long for a launch go to device memory. The copy is from ordinary memory: once the call returns, the
  * driver has taken the bytes. */
-static void launch_by_pointer(struct run *r, const struct image_kernel *ik, const struct kernel *k, struct lane *n)
+static void launch_by_pointer(struct run *r, const struct image_kernel *ik, const struct unit *u, struct lane *n)
 {
 	struct cuda_call *c = &r->c;
 	char *params = gx_malloc(ik->text.args_size);
@@ -287,25 +292,25 @@ static void launch_by_pointer(struct run *r, const struct image_kernel *ik, cons
 		no_memory(c);
 		return;
 	}
-	fill(r, ik, k, n, params);
+	fill(r, ik, u, n, params);
 	n->params = cuda_take(c, ik->text.args_size, r->stream);
 	CU(c, cuMemcpyHtoDAsync(n->params, params, ik->text.args_size, r->stream));
 	cuda_launch_in(c, &ik->loaded->kernel, n->l.grid, n->l.block, n->l.shared, &n->params, r->stream);
 	free(params);
 }
 
-static void launch(struct run *r, const struct image_kernel *ik, const struct kernel *k, struct lane *n)
+static void launch(struct run *r, const struct image_kernel *ik, const struct unit *u, struct lane *n)
 {
 	_Alignas(16) char params[BY_VALUE_MAX];
-	int i;
+	int i, count = unit_buffers(u);
 
-	for (i = 0; i < k->nbuf; i++)
-		n->address[i] = buffer_address(r, &k->buf[i]);
+	for (i = 0; i < count; i++)
+		n->address[i] = buffer_address(r, unit_buffer(u, i));
 	take_lane(r, n);
 	if (ik->text.by_pointer) {
-		launch_by_pointer(r, ik, k, n);
+		launch_by_pointer(r, ik, u, n);
 	} else {
-		fill(r, ik, k, n, params);
+		fill(r, ik, u, n, params);
 		cuda_launch_in(&r->c, &ik->loaded->kernel, n->l.grid, n->l.block, n->l.shared, params, r->stream);
 	}
 	cuda_give(&r->c, n->params, r->stream);
@@ -313,58 +318,59 @@ static void launch(struct run *r, const struct image_kernel *ik, const struct ke
 	cuda_give(&r->c, n->scratch, r->stream);
 }
 
-static void run_kernel(struct run *r, const struct image_kernel *ik, const struct kernel *k)
+static void run_unit(struct run *r, const struct image_kernel *ik, const struct unit *u)
 {
 	uint64_t few[FEW_BUFFERS];
 	struct lane n = {.address = few};
 
-	cuda_launch_make(k, &ik->text, &r->e->info, &n.l);
+	cuda_launch_make(u, &ik->text, &r->e->info, &n.l);
 	if (n.l.grid[0] == 0)
 		return;
-	if (k->nbuf > FEW_BUFFERS)
-		n.address = gx_calloc((size_t)k->nbuf, sizeof *n.address);
+	if (unit_buffers(u) > FEW_BUFFERS)
+		n.address = gx_calloc((size_t)unit_buffers(u), sizeof *n.address);
 	if (n.address)
-		launch(r, ik, k, &n);
+		launch(r, ik, u, &n);
 	else
 		no_memory(&r->c);
 	if (n.address != few)
 		free(n.address);
 }
 
-static void take_temps(struct run *r, int kernel)
+static void take_temps(struct run *r, const struct units *u, int unit)
 {
 	int i;
 
 	for (i = 0; i < r->p->ntemp; i++) {
 		const struct temp *t = &r->p->temp[i];
 
-		if (t->first == kernel)
+		if (u->first[i] == unit)
 			r->temp[i] = cuda_take(&r->c, (size_t)t->count * gx_dtype_size(t->mem), r->stream);
 	}
 }
 
-static void give_temps(struct run *r, int kernel)
+static void give_temps(struct run *r, const struct units *u, int unit)
 {
 	int i;
 
 	for (i = 0; i < r->p->ntemp; i++)
-		if (r->p->temp[i].last <= kernel) {
+		if (u->last[i] <= unit) {
 			cuda_give(&r->c, r->temp[i], r->stream);
 			r->temp[i] = 0;
 		}
 }
 
-static void run_kernels(struct run *r, const struct cuda_image *image)
+static void run_units(struct run *r, const struct cuda_image *image)
 {
+	const struct units *u = &image->units;
 	int i;
 
 	for (i = 0; i < image->n && !r->c.status; i++) {
-		take_temps(r, i);
+		take_temps(r, u, i);
 		if (!r->c.status)
-			run_kernel(r, &image->kernel[i], &r->p->kernel[i]);
-		give_temps(r, i);
+			run_unit(r, &image->kernel[i], &u->unit[i]);
+		give_temps(r, u, i);
 	}
-	give_temps(r, INT32_MAX);
+	give_temps(r, u, INT32_MAX);
 }
 
 static void take_failure(struct run *r)
@@ -396,7 +402,7 @@ static void run_plan(struct run *r, const struct cuda_image *image, struct run_f
 
 	if (r->p->ncheck)
 		take_failure(r);
-	run_kernels(r, image);
+	run_units(r, image);
 	if (r->failure)
 		read_failure(r, f);
 	cuda_give(c, r->failure, r->stream);

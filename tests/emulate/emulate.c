@@ -80,7 +80,7 @@ static const struct loaded *find(const char *name)
 }
 
 /* Texts of the unit in the making. */
-struct unit {
+struct bundle {
 	struct buf text;
 	char (*name)[33];
 	uint8_t *barriers;
@@ -105,7 +105,7 @@ static void text_save(const struct cuda_text *t, const char *name)
 	fclose(f);
 }
 
-static int unit_has(const struct unit *u, const char *name)
+static int unit_has(const struct bundle *u, const char *name)
 {
 	for (int i = 0; i < u->n; i++)
 		if (strcmp(u->name[i], name) == 0)
@@ -115,7 +115,7 @@ static int unit_has(const struct unit *u, const char *name)
 
 /* Each kernel lives in a namespace of its own, under a name of its own; entry<n> turns an address into its
  * parameter. */
-static void unit_add(struct unit *u, const struct cuda_text *t, const char *name)
+static void unit_add(struct bundle *u, const struct cuda_text *t, const char *name)
 {
 	if (find(name) || unit_has(u, name))
 		return;
@@ -177,7 +177,7 @@ static int shim_make(char path[300])
 		path, compiler(), FLAGS, path, line, (int)getpid(), line, (int)getpid(), line);
 }
 
-static int unit_load(const struct unit *u, const char *path)
+static int unit_load(const struct bundle *u, const char *path)
 {
 	void *h = dlopen(path, RTLD_NOW | RTLD_LOCAL);
 
@@ -206,7 +206,7 @@ static int unit_load(const struct unit *u, const char *path)
 	return 0;
 }
 
-static int unit_make(struct unit *u)
+static int unit_make(struct bundle *u)
 {
 	char shim[300], name[33], path[400];
 	struct stat st;
@@ -235,7 +235,7 @@ static int unit_make(struct unit *u)
 	return unit_load(u, path);
 }
 
-static void unit_free(struct unit *u)
+static void unit_free(struct bundle *u)
 {
 	buf_free(&u->text);
 	free(u->name);
@@ -266,15 +266,19 @@ static void edit(struct cuda_text *t, const char *find, const char *replace)
 
 static int prepare(const struct plan *const *plan, int n, const struct emulate_options *o)
 {
-	struct unit u = {0};
+	struct bundle u = {0};
 	int rc = 0;
 
-	for (int i = 0; i < n && !rc; i++)
-		for (int k = 0; k < plan[i]->nkernel && !rc; k++) {
+	for (int i = 0; i < n && !rc; i++) {
+		struct units parts;
+
+		if (cuda_units_make(plan[i], &parts))
+			rc = broken("no memory for the units");
+		for (int k = 0; !rc && k < parts.n; k++) {
 			struct cuda_text t;
 			char name[33];
 
-			if (cuda_text_make(plan[i], &plan[i]->kernel[k], o->math, &t)) {
+			if (cuda_text_make(plan[i], &parts.unit[k], o->math, &t)) {
 				rc = broken("no memory for a kernel's text");
 				break;
 			}
@@ -283,6 +287,8 @@ static int prepare(const struct plan *const *plan, int n, const struct emulate_o
 			unit_add(&u, &t, name);
 			cuda_text_free(&t);
 		}
+		cuda_units_free(&parts);
+	}
 	if (!rc)
 		rc = unit_make(&u);
 	unit_free(&u);
@@ -370,16 +376,16 @@ static int counters_rest(const unsigned *c, unsigned n)
 	return 0;
 }
 
-static int launch(struct run *r, const struct kernel *k, const struct cuda_text *t, const struct loaded *l,
+static int launch(struct run *r, const struct unit *k, const struct cuda_text *t, const struct loaded *l,
 	const struct launch *at)
 {
 	void *scratch = rubbish(at->scratch), *args = malloc(t->args_size);
 	unsigned *counters = calloc(at->counters + 1, sizeof *counters);
-	uint64_t *where = malloc((size_t)(k->nbuf + 1) * sizeof *where);
+	uint64_t *where = malloc((size_t)(unit_buffers(k) + 1) * sizeof *where);
 	int rc;
 
-	for (int i = 0; i < k->nbuf; i++)
-		where[i] = address(r, &k->buf[i]);
+	for (int i = 0; i < unit_buffers(k); i++)
+		where[i] = address(r, unit_buffer(k, i));
 	cuda_args_fill(r->plan, k, t, at, where, at->scratch ? (uint64_t)(uintptr_t)scratch : 0,
 		at->counters ? (uint64_t)(uintptr_t)counters : 0,
 		r->plan->ncheck ? (uint64_t)(uintptr_t)&r->failure : 0, args);
@@ -393,7 +399,7 @@ static int launch(struct run *r, const struct kernel *k, const struct cuda_text 
 	return rc;
 }
 
-static int run_kernel(struct run *r, const struct kernel *k)
+static int run_unit(struct run *r, const struct unit *k)
 {
 	struct device_info d = {r->o->sms ? r->o->sms : 2, 2048, 1 << 20};
 	struct cuda_text t;
@@ -423,16 +429,21 @@ int emulate_run(const struct plan *p, const struct run_arrays *arrays, struct ru
 {
 	static const struct emulate_options plain;
 	struct run r = {.plan = p, .arrays = arrays, .o = o ? o : &plain, .failure = {.position = UINT64_MAX}};
+	struct units parts;
 	int rc = 0;
 
 	r.seed = r.o->seed * 2654435761u + 1;
 	if (f)
 		*f = (struct run_failure){.check = -1};
 	r.temp = calloc((size_t)p->ntemp + 1, sizeof *r.temp);
-	for (int i = 0; i < p->ntemp; i++)
-		r.temp[i] = rubbish((size_t)p->temp[i].count * type_table[p->temp[i].mem].bytes);
-	for (int k = 0; k < p->nkernel && !rc; k++)
-		rc = run_kernel(&r, &p->kernel[k]);
+	if (cuda_units_make(p, &parts))
+		rc = broken("no memory for the units");
+	for (int i = 0; i < p->ntemp && !rc; i++)
+		if (parts.first[i] >= 0)   /* the rest live in registers: whoever asks memory for them falls */
+			r.temp[i] = rubbish((size_t)p->temp[i].count * type_table[p->temp[i].mem].bytes);
+	for (int k = 0; k < parts.n && !rc; k++)
+		rc = run_unit(&r, &parts.unit[k]);
+	cuda_units_free(&parts);
 	for (int i = 0; i < p->ntemp; i++)
 		free(r.temp[i]);
 	free(r.temp);

@@ -198,8 +198,8 @@ static void test_texts(unsigned seed)
 	for (int k = 0; f && g && k < front_plan(f)->nkernel; k++) {
 		struct cuda_text t, u;
 
-		cuda_text_make(front_plan(f), &front_plan(f)->kernel[k], GX_MATH_STRICT, &t);
-		cuda_text_make(front_plan(g), &front_plan(g)->kernel[k], GX_MATH_STRICT, &u);
+		cuda_text_make(front_plan(f), &(struct unit){&front_plan(f)->kernel[k], 1, NULL}, GX_MATH_STRICT, &t);
+		cuda_text_make(front_plan(g), &(struct unit){&front_plan(g)->kernel[k], 1, NULL}, GX_MATH_STRICT, &u);
 		check(
 			strcmp(t.text.text, u.text.text) == 0, "kernel %d of `%s` depends on the extents", k, program);
 		cuda_text_free(&t);
@@ -244,14 +244,14 @@ static void test_long(unsigned seed)
 	step[19999] =
 		(struct step){.kind = STEP_STORE, .type = GX_FLOAT32, .nargs = 1, .arg = {19998}, .port = 1};
 	if (!collecting && !seed) {
-		check(cuda_text_make(&p, &k, GX_MATH_STRICT, &t) == 0, "20,000 steps");
+		check(cuda_text_make(&p, &(struct unit){&k, 1, NULL}, GX_MATH_STRICT, &t) == 0, "20,000 steps");
 		check(t.text.len < 2000000 && seconds() - start < 2, "20,000 steps in linear time");
 		check(strstr(t.text.text, "*/") == t.text.text + strcspn(t.text.text, "\n") - 2,
 			"the title stays inside its comment");
 		cuda_text_free(&t);
-		check(cuda_text_limit(&k) == NULL, "20,000 steps are allowed");
+		check(cuda_text_limit(&(struct unit){&k, 1, NULL}) == NULL, "20,000 steps are allowed");
 		k.body.n++;
-		check(cuda_text_limit(&k) != NULL, "20,001 steps are not");
+		check(cuda_text_limit(&(struct unit){&k, 1, NULL}) != NULL, "20,001 steps are not");
 	}
 	free(step);
 }

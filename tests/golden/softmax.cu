@@ -1,4 +1,5 @@
 /* _e = exp(x - max(x, axis=1, keepdims=true)) */
+/* y = _e / sum(_e, axis=1, keepdims=true) */
 static __device__ __forceinline__ float get_f32(const unsigned *w, int j)
 {
 	const unsigned bits = w[j];
@@ -13,13 +14,17 @@ static __device__ __forceinline__ void load_w4(const void *p, unsigned *w)
 }
 #endif
 
-static __device__ __forceinline__ void load_e4w4(const void *p, unsigned *w)
+static __device__ __forceinline__ void load_e4w4_part(const void *p, unsigned *w, unsigned left)
 {
 	const unsigned *const s = (const unsigned *)p;
-	w[0] = s[0];
-	w[1] = s[1];
-	w[2] = s[2];
-	w[3] = s[3];
+	if (0 < left)
+		w[0] = s[0];
+	if (1 < left)
+		w[1] = s[1];
+	if (2 < left)
+		w[2] = s[2];
+	if (3 < left)
+		w[3] = s[3];
 }
 
 #if __CUDA_ARCH__ >= 800
@@ -41,20 +46,54 @@ static __device__ __forceinline__ void fold_max_f32(float &a, float b)
 	a = gx_max(a, b);
 }
 
+static __device__ __forceinline__ float exp_f32(float a)
+{
+	return exp(a);
+}
+
+static __device__ __forceinline__ void fold_sum_f64(double &a, double b)
+{
+	a = (double)((double)a + (double)b);
+}
+
+static __device__ __forceinline__ void put_f32(unsigned *w, int j, float v)
+{
+	w[j] = (unsigned)__float_as_int(v);
+}
+
+#ifndef GX_EMULATE
+static __device__ __forceinline__ void store_w4(void *p, const unsigned *w)
+{
+	asm volatile("{ .reg .u64 g; cvta.to.global.u64 g, %0; st.global.v4.u32 [g], {%1, %2, %3, %4}; }"
+		:: "l"(p), "r"(w[0]), "r"(w[1]), "r"(w[2]), "r"(w[3]) : "memory");
+}
+#endif
+
+static __device__ __forceinline__ void store_e4w4_part(void *p, const unsigned *w, unsigned left)
+{
+	unsigned *const s = (unsigned *)p;
+	if (0 < left)
+		s[0] = w[0];
+	if (1 < left)
+		s[1] = w[1];
+	if (2 < left)
+		s[2] = w[2];
+	if (3 < left)
+		s[3] = w[3];
+}
+
+namespace phase0 {
+
 struct args {
 	const float *p0;
 	float *p1;
 	long long o0;
 	long long o1;
-	unsigned long long *scratch;
-	unsigned *counters;
 	int s0_0;
 	unsigned n0;
 	unsigned n1;
 	unsigned nmap;
 	unsigned nreduce;
-	unsigned splits;
-	unsigned lanes;
 };
 
 /* One point of the domain. */
@@ -63,52 +102,36 @@ static __device__ __forceinline__ void point(const struct args &A, const float v
 	e0 = v0;
 }
 
-static __device__ __forceinline__ void fold_part(const struct args &A, const unsigned m, const unsigned lane, const unsigned part, float &f0)
+static __device__ __forceinline__ void pass(const struct args &A, const unsigned m, const unsigned lane, unsigned (&x0)[2][4], float &f0)
 {
-	const unsigned tile = A.lanes * 16;
-	unsigned r = 0, hi = A.nreduce;
-	if (A.splits > 1) {
-		const unsigned long long tiles = hi / tile + (hi % tile != 0);
-		const unsigned long long end = tiles * (part + 1) / A.splits * tile;
-		r = (unsigned)(tiles * part / A.splits * tile);
-		hi = end < hi ? (unsigned)end : hi;
-	}
-	if (r >= hi)
-		return;
 	const float *const __restrict__ q0 = A.p0 + A.o0;
 	const int c0 = (int)m;
+	const unsigned n = A.nreduce;
 	const int aligned = (((unsigned long long)&q0[c0 * A.s0_0] & 15)) == 0;
-	for (; hi - r >= tile; r += tile) {
-		unsigned x0[4][4];
-		if (aligned) {
 #pragma unroll
-			for (int u = 0; u < 4; u++) {
-				const int c1 = (int)(r + (u * A.lanes + lane) * 4);
-				load_w4(&q0[c0 * A.s0_0 + c1], x0[u]);
-			}
+	for (int u = 0; u < 2; u++) {
+		const unsigned r = (u * 8 + lane) * 4;
+		const unsigned left = r < n ? (unsigned)(n - r) : 0;
+		const int c1 = (int)r;
+		if (aligned && left >= 4) {
+			load_w4(&q0[c0 * A.s0_0 + c1], x0[u]);
 		} else {
-#pragma unroll
-			for (int u = 0; u < 4; u++) {
-				const int c1 = (int)(r + (u * A.lanes + lane) * 4);
-				load_e4w4(&q0[c0 * A.s0_0 + c1], x0[u]);
-			}
+			load_e4w4_part(&q0[c0 * A.s0_0 + c1], x0[u], left);
 		}
-		float g0[16];
+	}
 #pragma unroll
-		for (int u = 0; u < 4; u++) {
+	for (int u = 0; u < 2; u++) {
+		const unsigned r = (u * 8 + lane) * 4;
+		float g0[4];
 #pragma unroll
-			for (int j = 0; j < 4; j++) {
+		for (int j = 0; j < 4; j++) {
+			g0[j] = (float)-__int_as_float(0x7f800000);
+			if (r + j < n) {
 				float e0;
 				point(A, get_f32(x0[u], j), e0);
-				g0[u * 4 + j] = e0;
+				g0[j] = e0;
 			}
 		}
-#pragma unroll
-		for (int j = 0; j < 8; j++)
-			fold_max_f32(g0[j], g0[j + 8]);
-#pragma unroll
-		for (int j = 0; j < 4; j++)
-			fold_max_f32(g0[j], g0[j + 4]);
 #pragma unroll
 		for (int j = 0; j < 2; j++)
 			fold_max_f32(g0[j], g0[j + 2]);
@@ -117,122 +140,27 @@ static __device__ __forceinline__ void fold_part(const struct args &A, const uns
 			fold_max_f32(g0[j], g0[j + 1]);
 		fold_max_f32(f0, g0[0]);
 	}
-	for (r += lane; r < hi; r += A.lanes) {
-		const int c1 = (int)r;
-		float e0;
-		point(A, q0[c0 * A.s0_0 + c1], e0);
-		fold_max_f32(f0, e0);
-	}
 }
 
 /* The lanes of an output put together what they folded; lane 0 has the result. */
-static __device__ __forceinline__ void combine(const struct args &A, const unsigned lane, float &f0)
+static __device__ __forceinline__ void combine(const unsigned lane, float &f0)
 {
-	__shared__ unsigned long long box[1][8];
-
-	for (unsigned d = (A.lanes < 32 ? A.lanes : 32) / 2; d > 0; d /= 2) {
+#pragma unroll
+	for (unsigned d = 4; d > 0; d /= 2) {
 		const float b0_0 = __shfl_down_sync(0xffffffffu, f0, d);
 		fold_max_f32(f0, b0_0);
 	}
-	if (A.lanes <= 32)
-		return;
-	__syncthreads();
-	if (lane % 32 == 0) {
-		((float *)box[0])[threadIdx.x / 32] = f0;
-	}
-	__syncthreads();
-	if (lane == 0)
-		for (unsigned w = 1; w < A.lanes / 32; w++) {
-			const float b0_0 = ((float *)box[0])[threadIdx.x / 32 + w];
-			fold_max_f32(f0, b0_0);
-		}
 }
 
-static __device__ __forceinline__ void finish(const struct args &A, const unsigned m, float f0)
+static __device__ __forceinline__ void finish(const struct args &A, const unsigned m, float &t0, float f0)
 {
-	float *const __restrict__ q1 = A.p1 + A.o1;
-	const int c0 = (int)m;
 	const float v0 = f0;
-	q1[c0] = v0;
+	t0 = v0;
 }
 
-extern "C" __global__ void __launch_bounds__(256) gx_kernel(const __grid_constant__ struct args A)
-{
-	__shared__ unsigned last;
-	const unsigned outputs = 256 / A.lanes;   /* of a block */
-	const unsigned lane = threadIdx.x % A.lanes, slot = threadIdx.x / A.lanes;
-	const unsigned long long strips = A.nmap / outputs + (A.nmap % outputs != 0);
-
-	for (unsigned long long work = blockIdx.x; work < strips * A.splits; work += gridDim.x) {
-		const unsigned long long strip = A.splits > 1 ? work / A.splits : work;
-		const unsigned part = (unsigned)(work - strip * A.splits);
-		const unsigned m = (unsigned)(strip * outputs + slot);
-		float f0 = (float)-__int_as_float(0x7f800000);
-		if (m < A.nmap)
-			fold_part(A, m, lane, part, f0);
-		combine(A, lane, f0);
-		if (A.splits > 1) {
-			const unsigned long long all = (unsigned long long)A.nmap * A.splits;
-
-			if (lane == 0 && m < A.nmap) {
-				((volatile float *)(A.scratch + 0 * all))[(unsigned long long)part * A.nmap + m] = f0;
-			}
-			__threadfence();
-			__syncthreads();
-			if (threadIdx.x == 0)
-				last = atomicAdd(&A.counters[strip], 1u) == A.splits - 1;
-			__syncthreads();
-			if (!last)
-				continue;
-			__threadfence();
-			if (threadIdx.x == 0)
-				A.counters[strip] = 0;
-			f0 = (float)-__int_as_float(0x7f800000);
-			if (m < A.nmap)
-				for (unsigned p = lane; p < A.splits; p += A.lanes) {
-					const float b0_0 = ((volatile float *)(A.scratch + 0 * all))[(unsigned long long)p * A.nmap + m];
-					fold_max_f32(f0, b0_0);
-				}
-			combine(A, lane, f0);
-		}
-		if (lane == 0 && m < A.nmap)
-			finish(A, m, f0);
-	}
 }
 
-/* y = _e / sum(_e, axis=1, keepdims=true) */
-static __device__ __forceinline__ float exp_f32(float a)
-{
-	return exp(a);
-}
-
-static __device__ __forceinline__ float get_f32(const unsigned *w, int j)
-{
-	const unsigned bits = w[j];
-	return __int_as_float((int)bits);
-}
-
-#ifndef GX_EMULATE
-static __device__ __forceinline__ void load_w4(const void *p, unsigned *w)
-{
-	asm("{ .reg .u64 g; cvta.to.global.u64 g, %4; ld.global.nc.v4.u32 {%0, %1, %2, %3}, [g]; }"
-		: "=r"(w[0]), "=r"(w[1]), "=r"(w[2]), "=r"(w[3]) : "l"(p));
-}
-#endif
-
-static __device__ __forceinline__ void load_e4w4(const void *p, unsigned *w)
-{
-	const unsigned *const s = (const unsigned *)p;
-	w[0] = s[0];
-	w[1] = s[1];
-	w[2] = s[2];
-	w[3] = s[3];
-}
-
-static __device__ __forceinline__ void fold_sum_f64(double &a, double b)
-{
-	a = (double)((double)a + (double)b);
-}
+namespace phase1 {
 
 struct args {
 	const float *p0;
@@ -241,15 +169,11 @@ struct args {
 	long long o0;
 	long long o1;
 	long long o2;
-	unsigned long long *scratch;
-	unsigned *counters;
 	int s0_0;
 	unsigned n0;
 	unsigned n1;
 	unsigned nmap;
 	unsigned nreduce;
-	unsigned splits;
-	unsigned lanes;
 };
 
 /* One point of the domain. */
@@ -261,54 +185,22 @@ static __device__ __forceinline__ void point(const struct args &A, const float v
 	e0 = v4;
 }
 
-static __device__ __forceinline__ void fold_part(const struct args &A, const unsigned m, const unsigned lane, const unsigned part, double &f0)
+static __device__ __forceinline__ void pass(const struct args &A, const unsigned m, const unsigned lane, unsigned (&x0)[2][4], const float t0, double &f0)
 {
-	const unsigned tile = A.lanes * 16;
-	unsigned r = 0, hi = A.nreduce;
-	if (A.splits > 1) {
-		const unsigned long long tiles = hi / tile + (hi % tile != 0);
-		const unsigned long long end = tiles * (part + 1) / A.splits * tile;
-		r = (unsigned)(tiles * part / A.splits * tile);
-		hi = end < hi ? (unsigned)end : hi;
-	}
-	if (r >= hi)
-		return;
-	const float *const __restrict__ q0 = A.p0 + A.o0;
-	const float *const __restrict__ q1 = A.p1 + A.o1;
-	const int c0 = (int)m;
-	const float x1 = q1[c0];
-	const int aligned = (((unsigned long long)&q0[c0 * A.s0_0] & 15)) == 0;
-	for (; hi - r >= tile; r += tile) {
-		unsigned x0[4][4];
-		if (aligned) {
+	const unsigned n = A.nreduce;
 #pragma unroll
-			for (int u = 0; u < 4; u++) {
-				const int c1 = (int)(r + (u * A.lanes + lane) * 4);
-				load_w4(&q0[c0 * A.s0_0 + c1], x0[u]);
-			}
-		} else {
+	for (int u = 0; u < 2; u++) {
+		const unsigned r = (u * 8 + lane) * 4;
+		double g0[4];
 #pragma unroll
-			for (int u = 0; u < 4; u++) {
-				const int c1 = (int)(r + (u * A.lanes + lane) * 4);
-				load_e4w4(&q0[c0 * A.s0_0 + c1], x0[u]);
-			}
-		}
-		double g0[16];
-#pragma unroll
-		for (int u = 0; u < 4; u++) {
-#pragma unroll
-			for (int j = 0; j < 4; j++) {
+		for (int j = 0; j < 4; j++) {
+			g0[j] = 0;
+			if (r + j < n) {
 				double e0;
-				point(A, get_f32(x0[u], j), x1, e0);
-				g0[u * 4 + j] = e0;
+				point(A, get_f32(x0[u], j), t0, e0);
+				g0[j] = e0;
 			}
 		}
-#pragma unroll
-		for (int j = 0; j < 8; j++)
-			fold_sum_f64(g0[j], g0[j + 8]);
-#pragma unroll
-		for (int j = 0; j < 4; j++)
-			fold_sum_f64(g0[j], g0[j + 4]);
 #pragma unroll
 		for (int j = 0; j < 2; j++)
 			fold_sum_f64(g0[j], g0[j + 2]);
@@ -317,95 +209,28 @@ static __device__ __forceinline__ void fold_part(const struct args &A, const uns
 			fold_sum_f64(g0[j], g0[j + 1]);
 		fold_sum_f64(f0, g0[0]);
 	}
-	for (r += lane; r < hi; r += A.lanes) {
-		const int c1 = (int)r;
-		double e0;
-		point(A, q0[c0 * A.s0_0 + c1], x1, e0);
-		fold_sum_f64(f0, e0);
-	}
 }
 
 /* The lanes of an output put together what they folded; lane 0 has the result. */
-static __device__ __forceinline__ void combine(const struct args &A, const unsigned lane, double &f0)
+static __device__ __forceinline__ void combine(const unsigned lane, double &f0)
 {
-	__shared__ unsigned long long box[1][8];
-
-	for (unsigned d = (A.lanes < 32 ? A.lanes : 32) / 2; d > 0; d /= 2) {
+#pragma unroll
+	for (unsigned d = 4; d > 0; d /= 2) {
 		const double b0_0 = __shfl_down_sync(0xffffffffu, f0, d);
 		fold_sum_f64(f0, b0_0);
 	}
-	if (A.lanes <= 32)
-		return;
-	__syncthreads();
-	if (lane % 32 == 0) {
-		((double *)box[0])[threadIdx.x / 32] = f0;
-	}
-	__syncthreads();
-	if (lane == 0)
-		for (unsigned w = 1; w < A.lanes / 32; w++) {
-			const double b0_0 = ((double *)box[0])[threadIdx.x / 32 + w];
-			fold_sum_f64(f0, b0_0);
-		}
 }
 
-static __device__ __forceinline__ void finish(const struct args &A, const unsigned m, double f0)
+static __device__ __forceinline__ void finish(const struct args &A, const unsigned m, float &t1, double f0)
 {
-	float *const __restrict__ q2 = A.p2 + A.o2;
-	const int c0 = (int)m;
 	const double v0 = f0;
 	const float v1 = (float)v0;
-	q2[c0] = v1;
+	t1 = v1;
 }
 
-extern "C" __global__ void __launch_bounds__(256) gx_kernel(const __grid_constant__ struct args A)
-{
-	__shared__ unsigned last;
-	const unsigned outputs = 256 / A.lanes;   /* of a block */
-	const unsigned lane = threadIdx.x % A.lanes, slot = threadIdx.x / A.lanes;
-	const unsigned long long strips = A.nmap / outputs + (A.nmap % outputs != 0);
-
-	for (unsigned long long work = blockIdx.x; work < strips * A.splits; work += gridDim.x) {
-		const unsigned long long strip = A.splits > 1 ? work / A.splits : work;
-		const unsigned part = (unsigned)(work - strip * A.splits);
-		const unsigned m = (unsigned)(strip * outputs + slot);
-		double f0 = 0;
-		if (m < A.nmap)
-			fold_part(A, m, lane, part, f0);
-		combine(A, lane, f0);
-		if (A.splits > 1) {
-			const unsigned long long all = (unsigned long long)A.nmap * A.splits;
-
-			if (lane == 0 && m < A.nmap) {
-				((volatile double *)(A.scratch + 0 * all))[(unsigned long long)part * A.nmap + m] = f0;
-			}
-			__threadfence();
-			__syncthreads();
-			if (threadIdx.x == 0)
-				last = atomicAdd(&A.counters[strip], 1u) == A.splits - 1;
-			__syncthreads();
-			if (!last)
-				continue;
-			__threadfence();
-			if (threadIdx.x == 0)
-				A.counters[strip] = 0;
-			f0 = 0;
-			if (m < A.nmap)
-				for (unsigned p = lane; p < A.splits; p += A.lanes) {
-					const double b0_0 = ((volatile double *)(A.scratch + 0 * all))[(unsigned long long)p * A.nmap + m];
-					fold_sum_f64(f0, b0_0);
-				}
-			combine(A, lane, f0);
-		}
-		if (lane == 0 && m < A.nmap)
-			finish(A, m, f0);
-	}
 }
 
-/* y = _e / sum(_e, axis=1, keepdims=true) */
-static __device__ __forceinline__ float exp_f32(float a)
-{
-	return exp(a);
-}
+namespace phase2 {
 
 struct args {
 	const float *p0;
@@ -421,6 +246,7 @@ struct args {
 	unsigned n0;
 	unsigned n1;
 	unsigned nmap;
+	unsigned nreduce;
 };
 
 /* One point of the domain. */
@@ -432,49 +258,75 @@ static __device__ __forceinline__ void point(const struct args &A, const float v
 	y6 = v5;
 }
 
-static __device__ __forceinline__ void kept_axes(const struct args &A, const unsigned i, int &c0, int &c1)
+static __device__ __forceinline__ void pass(const struct args &A, const unsigned m, const unsigned lane, unsigned (&x0)[2][4], const float t0, const float t1)
 {
-	const unsigned q1 = i / A.n1;
-	c1 = (int)(i - q1 * A.n1);
-	c0 = (int)q1;
-}
-
-extern "C" __global__ void __launch_bounds__(256) gx_kernel(const __grid_constant__ struct args A)
-{
-	const float *const __restrict__ q0 = A.p0 + A.o0;
-	const float *const __restrict__ q1 = A.p1 + A.o1;
-	const float *const __restrict__ q2 = A.p2 + A.o2;
 	float *const __restrict__ q3 = A.p3 + A.o3;
-	const unsigned tiles = A.nmap / 1024;
-
-	for (unsigned tile = blockIdx.x; tile < tiles; tile += gridDim.x) {
-		float x0[4];
-		float x1[4];
-		float x4[4];
+	const int c0 = (int)m;
+	const unsigned n = A.nreduce;
+	const int aligned = (((unsigned long long)&q3[c0 * A.s3_0] & 15)) == 0;
 #pragma unroll
-		for (int u = 0; u < 4; u++) {
-			const unsigned k = tile * 1024 + u * 256 + threadIdx.x;
-			int c0, c1;
-			kept_axes(A, k, c0, c1);
-			x0[u] = q0[c0 * A.s0_0 + c1];
-			x1[u] = q1[c0];
-			x4[u] = q2[c0];
+	for (int u = 0; u < 2; u++) {
+		const unsigned r = (u * 8 + lane) * 4;
+		const unsigned left = r < n ? (unsigned)(n - r) : 0;
+		unsigned z6[4] = {0};
+#pragma unroll
+		for (int j = 0; j < 4; j++) {
+			if (r + j < n) {
+				float y6;
+				point(A, get_f32(x0[u], j), t0, t1, y6);
+				put_f32(z6, j, y6);
+			}
 		}
-#pragma unroll
-		for (int u = 0; u < 4; u++) {
-			const unsigned k = tile * 1024 + u * 256 + threadIdx.x;
-			int c0, c1;
-			kept_axes(A, k, c0, c1);
-			float y6;
-			point(A, x0[u], x1[u], x4[u], y6);
-			q3[c0 * A.s3_0 + c1] = y6;
+		const int c1 = (int)r;
+		if (aligned && left >= 4) {
+			store_w4(&q3[c0 * A.s3_0 + c1], z6);
+		} else {
+			store_e4w4_part(&q3[c0 * A.s3_0 + c1], z6, left);
 		}
 	}
-	for (unsigned i = tiles * 1024 + (unsigned)blockIdx.x * 256 + threadIdx.x; i < A.nmap; i += (unsigned)gridDim.x * 256) {
-		int c0, c1;
-		kept_axes(A, i, c0, c1);
-		float y6;
-		point(A, q0[c0 * A.s0_0 + c1], q1[c0], q2[c0], y6);
-		q3[c0 * A.s3_0 + c1] = y6;
+}
+
+}
+
+struct args {
+	phase0::args phase0;
+	phase1::args phase1;
+	phase2::args phase2;
+};
+
+extern "C" __global__ void __launch_bounds__(256) gx_kernel(const __grid_constant__ struct args all)
+{
+	const unsigned rows = 32;   /* of a block */
+	const unsigned lane = threadIdx.x % 8, slot = threadIdx.x / 8;
+	const unsigned long long strips = all.phase0.nmap / rows + (all.phase0.nmap % rows != 0);
+
+	for (unsigned long long strip = blockIdx.x; strip < strips; strip += gridDim.x) {
+		const unsigned m = (unsigned)(strip * rows + slot);
+
+		unsigned x0_0[2][4];
+		float t0 = 0;
+		{
+			float f0 = (float)-__int_as_float(0x7f800000);
+			if (m < all.phase0.nmap)
+				phase0::pass(all.phase0, m, lane, x0_0, f0);
+			phase0::combine(lane, f0);
+			if (lane == 0 && m < all.phase0.nmap)
+				phase0::finish(all.phase0, m, t0, f0);
+			t0 = (float)__shfl_sync(0xffffffffu, t0, threadIdx.x / 8 * 8 % 32);
+		}
+		float t1 = 0;
+		{
+			double f0 = 0;
+			if (m < all.phase0.nmap)
+				phase1::pass(all.phase1, m, lane, x0_0, t0, f0);
+			phase1::combine(lane, f0);
+			if (lane == 0 && m < all.phase0.nmap)
+				phase1::finish(all.phase1, m, t1, f0);
+			t1 = (float)__shfl_sync(0xffffffffu, t1, threadIdx.x / 8 * 8 % 32);
+		}
+		{
+			if (m < all.phase0.nmap)
+				phase2::pass(all.phase2, m, lane, x0_0, t0, t1);
+		}
 	}
 }
