@@ -98,10 +98,19 @@ static void element_number(const struct emit *e, char text[80])
 	snprintf(text, 80, e->vec > 1 ? "(u * %d + lane) * %d" : "u * %d + lane", e->t->lanes, e->vec);
 }
 
+/* A vector of the row, whole where it can be. */
+static void vector_of_row(struct emit *e, const struct step *s, const char *array)
+{
+	put(e, "\t\tif (aligned && left >= %d) {\n", e->vec);
+	tile_access(e, s, array, "\t\t", VECTOR_ALIGNED);
+	put(e, "\t\t} else {\n");
+	tile_access(e, s, array, "\t\t", VECTOR_PART);
+	put(e, "\t\t}\n");
+}
+
 /* Loads of what no phase has loaded before. */
 static void loads_text(struct emit *e, int phase)
 {
-	const char *tab = "\t\t";
 	char array[24], number[80];
 	int any = 0;
 
@@ -112,7 +121,7 @@ static void loads_text(struct emit *e, int phase)
 	element_number(e, number);
 	put(e, "#pragma unroll\n\tfor (int u = 0; u < %d; u++) {\n\t\tconst %s r = %s;\n", e->unroll, e->idx, number);
 	put(e, e->vec > 1 ? "\t\tconst unsigned left = r < n ? (unsigned)(n - r) : 0;\n" : "\t\tif (r < n) {\n");
-	emit_element(e, e->vec > 1 ? tab : "\t\t\t", "r", e->body.load_axes, 0);
+	emit_element(e, e->vec > 1 ? "\t\t" : "\t\t\t", "r", e->body.load_axes, 0);
 	for (int i = 0; i < e->k->body.n; i++) {
 		const struct step *s = body_step(e, i);
 
@@ -125,11 +134,7 @@ static void loads_text(struct emit *e, int phase)
 			put(e, ";\n");
 			continue;
 		}
-		put(e, "\t\tif (aligned && left >= %d) {\n", e->vec);
-		tile_access(e, s, array, tab, VECTOR_ALIGNED);
-		put(e, "\t\t} else {\n");
-		tile_access(e, s, array, tab, VECTOR_PART);
-		put(e, "\t\t}\n");
+		vector_of_row(e, s, array);
 	}
 	put(e, e->vec > 1 ? "\t}\n" : "\t\t}\n\t}\n");
 }
@@ -196,10 +201,9 @@ static void keep(struct emit *e, int second)
 			continue;
 		if (second && fold_state(e, s) == MOMENTS)
 			put(e, "\t\t\t\tg%u[j] = (e%u - f%u) * (e%u - f%u);\n", s->index, s->index, s->index, s->index, s->index);
-		if (second)
-			continue;
-		put(e, "\t\t\t\tg%u[j] = e%u;\n", s->index, s->index);
-		if (fold_state(e, s) == PAIR)
+		else if (!second)
+			put(e, "\t\t\t\tg%u[j] = e%u;\n", s->index, s->index);
+		if (!second && fold_state(e, s) == PAIR)
 			put(e, "\t\t\t\th%u[j] = j%u;\n", s->index, s->index);
 	}
 	if (e->vec == 1 && !second)
@@ -210,18 +214,11 @@ static void stores_text(struct emit *e)
 {
 	char array[24];
 
-	for (int i = 0; i < e->k->body.n; i++) {
-		const struct step *s = body_step(e, i);
-
-		if (s->kind != STEP_STORE || e->vec == 1)
-			continue;
-		snprintf(array, sizeof array, "z%d", i);
-		put(e, "\t\tif (aligned && left >= %d) {\n", e->vec);
-		tile_access(e, s, array, "\t\t", VECTOR_ALIGNED);
-		put(e, "\t\t} else {\n");
-		tile_access(e, s, array, "\t\t", VECTOR_PART);
-		put(e, "\t\t}\n");
-	}
+	for (int i = 0; i < e->k->body.n; i++)
+		if (body_step(e, i)->kind == STEP_STORE) {
+			snprintf(array, sizeof array, "z%d", i);
+			vector_of_row(e, body_step(e, i), array);
+		}
 }
 
 static void fold_vector(struct emit *e, int i, int second)
@@ -489,11 +486,11 @@ void rows_emit(struct emit *e)
 	e->t->lanes = shape.lanes;
 	e->outline = cost(e) * e->t->per_thread > OUTLINE;
 	phases_text(e, &loop);
+	e->failed |= loop.failed;
 	if (!e->failed) {
 		kernel_head(e);
 		buf_put(&e->code, loop.text, loop.len);
 		put(e, "\t}\n}\n");
 	}
-	e->failed |= loop.failed;
 	buf_free(&loop);
 }

@@ -42,6 +42,10 @@ struct grouping {
 /* Mark what is needed for the values marked so far (stamp set by the caller). Loads of definitions that `tail_of` makes (-1: none) are
  * not followed into memory: a stored value is marked itself. */
 void mark_below(struct grouping *g, int tail_of);
+/* Mark what one list of a group needs: its body, or its tail. number: the group's, also where `group` is a changed copy. */
+void mark_list(struct grouping *g, const struct group *group, int tail, int number);
+/* A load in r's domain that reads a whole C-contiguous temporary point by point, and the same element along r's axes in `fixed`. */
+int reads_in_order(const struct ir *ir, const struct root *r, const struct ins *i, unsigned fixed);
 /* Build group number `number`; as another group when `as` is given: the same roots seen as a reduction over as->axes. */
 struct kernel *kernel_build(struct grouping *g, int number, const struct group *as, const int *temp_number, struct kernel *out);
 /* The domain of a value without axes of extent 1: axis and shape of the root are set. */

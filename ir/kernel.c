@@ -223,17 +223,7 @@ static struct code list(struct builder *b, int tail)
 	b->tail = tail;
 	b->step = NULL;
 	b->nstep = b->step_cap = 0;
-	g->stamp++;
-	for (size_t j = 0; j < b->group->nroot; j++) {
-		const struct root *r = root_at(b, j);
-
-		if (r->in_tail != tail)
-			continue;
-		g->mark[r->value] = g->stamp;
-		if (r->kind == ROOT_REDUCE && ir->def[r->number].position != NO_VALUE)
-			g->mark[ir->def[r->number].position] = g->stamp;
-	}
-	mark_below(g, tail ? b->group_number : -1);
+	mark_list(g, b->group, tail, b->group_number);
 	for (uint32_t v = 0; v < ir->nins; v++) {
 		b->where[v] = NO_VALUE;
 		if (g->mark[v] == g->stamp)

@@ -46,6 +46,21 @@ void mark_below(struct grouping *g, int tail_of)
 	}
 }
 
+void mark_list(struct grouping *g, const struct group *group, int tail, int number)
+{
+	g->stamp++;
+	for (size_t j = 0; j < group->nroot; j++) {
+		const struct root *r = &g->root[group->root[j]];
+
+		if (r->in_tail != tail)
+			continue;
+		g->mark[r->value] = g->stamp;
+		if (r->kind == ROOT_REDUCE && g->ir->def[r->number].position != NO_VALUE)
+			g->mark[g->ir->def[r->number].position] = g->stamp;
+	}
+	mark_below(g, tail ? number : -1);
+}
+
 /* Roots of everything that outputs and checks need: from the last definition to the first, each marks what it uses. */
 static void find_roots(struct grouping *g)
 {
@@ -124,17 +139,20 @@ static int kept_same(const struct group *k, const struct shape *s)
 	return shape_same(&kept, s);
 }
 
-/* A load in r's domain that reads a whole C-contiguous temporary point by point. */
-static int reads_in_order(const struct ir *ir, const struct root *r, const struct ins *i)
+int reads_in_order(const struct ir *ir, const struct root *r, const struct ins *i, unsigned fixed)
 {
 	const struct access *a = &ir->access[i->access];
+	struct shape moving = {0, {0}};
 	int64_t stride[MAX_RANK];
 
 	if (i->nargs || a->off)
 		return 0;
-	shape_strides(&r->shape, stride);
 	for (int k = 0; k < r->shape.rank; k++)
-		if (a->stride[r->axis[k]] != stride[k])
+		if (!(fixed >> k & 1))
+			moving.n[moving.rank++] = r->shape.n[k];
+	shape_strides(&moving, stride);
+	for (int k = 0, at = 0; k < r->shape.rank; k++)
+		if (a->stride[r->axis[k]] != (fixed >> k & 1 ? 0 : stride[at++]))
 			return 0;
 	return 1;
 }
@@ -166,7 +184,7 @@ static int tail_for(struct grouping *g, const struct root *r)
 				best = from;
 			if (pass && from != best && g->group[from].level >= g->group[best].level)
 				return -1;
-			if (pass && from == best && !reads_in_order(ir, r, i))
+			if (pass && from == best && !reads_in_order(ir, r, i, 0))
 				return -1;
 		}
 	if (best < 0 || !g->group[best].reduces || !kept_same(&g->group[best], &r->shape))
@@ -216,17 +234,7 @@ static void find_uses(struct grouping *g)
 			struct group *group = &g->group[k];
 
 			for (int tail = 0; tail < 2; tail++) {
-				g->stamp++;
-				for (size_t j = 0; j < group->nroot; j++) {
-					const struct root *r = &g->root[group->root[j]];
-
-					if (r->in_tail != tail)
-						continue;
-					g->mark[r->value] = g->stamp;
-					if (r->kind == ROOT_REDUCE && ir->def[r->number].position != NO_VALUE)
-						g->mark[ir->def[r->number].position] = g->stamp;
-				}
-				mark_below(g, tail ? (int)k : -1);
+				mark_list(g, group, tail, (int)k);
 				for (uint32_t v = 0; v < ir->nins; v++) {
 					const struct ins *i = &ir->ins[v];
 					int from;

@@ -4,7 +4,8 @@
  * (the first nkept axes are kept) and then runs `tail` once at every kept point. Both are flat SSA lists. Axes are collapsed:
  * what touches memory is described by ports, each an affine access (plus gathers) over the kernel's own axes. Extents,
  * strides, offsets and numbers marked by_arg may never show in kernel text (they are arguments); ranks, types, the classes of strides
- * (0, 1, other), the index width and plain constants may. Kernels run in order; kernel k may read what kernels before it wrote. */
+ * (0, 1, other), the index width and plain constants may, and of a row program the class of its rows' length. Kernels run in order;
+ * kernel k may read what kernels before it wrote. */
 #ifndef IR_PLAN_H
 #define IR_PLAN_H
 

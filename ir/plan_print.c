@@ -109,6 +109,12 @@ void plan_print(const struct plan *p, struct buf *b)
 			print_code(p, k, &k->tail, b);
 		}
 	}
+	for (int i = 0; i < p->nrow; i++) {
+		buf_str(b, "row program: kernels");
+		for (int k = 0; k < p->row[i].nphase; k++)
+			buf_fmt(b, " %d", p->row[i].kernel[k]);
+		buf_char(b, '\n');
+	}
 }
 
 static void bytes_text(double n, struct buf *b)
@@ -183,4 +189,10 @@ void plan_explain(const struct plan *p, struct buf *b)
 		explain_kernel(p, i, b);
 	if (p->nkernel > 1)
 		buf_str(b, "separate kernels: a later one needs all of an earlier one's result, or has another domain\n");
+	for (int i = 0; i < p->nrow; i++) {
+		buf_str(b, "kernels");
+		for (int k = 0; k < p->row[i].nphase; k++)
+			buf_fmt(b, "%s%d", k ? ", " : " ", p->row[i].kernel[k] + 1);
+		buf_str(b, " need of each other only their own row's results: a GPU runs them as one where a row fits in a block's registers\n");
+	}
 }

@@ -5,37 +5,40 @@
  * machine to say. */
 #include "ir/group.h"
 
+/* What a group reads of others' definitions, found once. */
+struct reading {
+	struct read { uint32_t value, def; int in_tail; } *read;
+	size_t n, cap;
+};
+
+enum { MAX_PHASES = 16 };   /* more only make one kernel long */
+
 struct chain {
 	struct grouping *g;
+	const struct reading *reading;   /* per group */
 	const struct group *first;
 	int *member;         /* positions in the sequence */
 	int n;
 	uint8_t *is_member;  /* per group */
 };
 
-/* A load of a definition that a member makes, seen from the kept points (in a tail) or from all points (in a body): is it the row's own? */
-static int own_row(const struct chain *c, uint32_t v, int in_tail)
+static void find_readings(struct grouping *g, struct reading *out)
 {
-	const struct ir *ir = c->g->ir;
-	const struct ins *i = &ir->ins[v];
-	const struct access *a = &ir->access[i->access];
-	struct root r = domain_of(ir, v);
-	struct shape kept = {0, {0}};
-	int64_t stride[MAX_RANK];
+	const struct ir *ir = g->ir;
 
-	if (i->nargs || a->off)
-		return 0;
-	for (int k = 0; k < r.shape.rank; k++)
-		if (in_tail || !(c->first->axes >> k & 1))
-			kept.n[kept.rank++] = r.shape.n[k];
-	shape_strides(&kept, stride);
-	for (int k = 0, at = 0; k < r.shape.rank; k++) {
-		int64_t want = in_tail || !(c->first->axes >> k & 1) ? stride[at++] : 0;
+	for (size_t k = 0; k < g->ngroup; k++)
+		for (int tail = 0; tail < 2; tail++) {
+			mark_list(g, &g->group[k], tail, (int)k);
+			for (uint32_t v = 0; v < ir->nins; v++) {
+				const struct ins *i = &ir->ins[v];
+				const struct source *s = i->kind == INS_LOAD ? &ir->source[i->source] : NULL;
+				struct read r = {v, s ? s->def : 0, tail};
 
-		if (a->stride[r.axis[k]] != want)
-			return 0;
-	}
-	return 1;
+				if (g->mark[v] != g->stamp || !s || s->kind != SOURCE_TEMP || g->def_group[s->def] == (int)k)
+					continue;
+				arena_push(ir->arena, out[k].read, out[k].n, out[k].cap, r);
+			}
+		}
 }
 
 /* A definition that its group stores point by point: no row's own. */
@@ -52,47 +55,13 @@ static int whole(const struct grouping *g, uint32_t def)
 	return 0;
 }
 
-static void mark_list(struct grouping *g, int number, int tail)
+/* Is what a group reads, from the kept points (in a tail) or from all points (in a body), its own row's? */
+static int own_row(const struct chain *c, const struct read *r)
 {
-	const struct group *k = &g->group[number];
+	const struct ir *ir = c->g->ir;
+	struct root domain = domain_of(ir, r->value);
 
-	g->stamp++;
-	for (size_t j = 0; j < k->nroot; j++) {
-		const struct root *r = &g->root[k->root[j]];
-
-		if (r->in_tail != tail)
-			continue;
-		g->mark[r->value] = g->stamp;
-		if (r->kind == ROOT_REDUCE && g->ir->def[r->number].position != NO_VALUE)
-			g->mark[g->ir->def[r->number].position] = g->stamp;
-	}
-	mark_below(g, tail ? number : -1);
-}
-
-/* What a group reads of the members: 0 nothing, 1 rows of its own, 2 more than that. */
-static int reads(const struct chain *c, int number)
-{
-	struct grouping *g = c->g;
-	const struct ir *ir = g->ir;
-	int any = 0;
-
-	for (int tail = 0; tail < 2; tail++) {
-		mark_list(g, number, tail);
-		for (uint32_t v = 0; v < ir->nins; v++) {
-			const struct ins *i = &ir->ins[v];
-			uint32_t def;
-
-			if (g->mark[v] != g->stamp || i->kind != INS_LOAD || ir->source[i->source].kind != SOURCE_TEMP)
-				continue;
-			def = ir->source[i->source].def;
-			if (g->def_group[def] == number || !c->is_member[g->def_group[def]])
-				continue;
-			if (whole(g, def) || !own_row(c, v, tail))
-				return 2;
-			any = 1;
-		}
-	}
-	return any;
+	return !whole(c->g, r->def) && reads_in_order(ir, &domain, &ir->ins[r->value], r->in_tail ? 0 : c->first->axes);
 }
 
 static int fits(const struct chain *c, const struct group *k)
@@ -102,16 +71,33 @@ static int fits(const struct chain *c, const struct group *k)
 	return !k->reduces || k->axes == c->first->axes;
 }
 
+enum { READS_NOTHING, READS_ROWS, READS_MORE };
+
+/* What a group reads of the members. */
+static int reads(const struct chain *c, int number)
+{
+	const struct reading *r = &c->reading[number];
+	int any = READS_NOTHING;
+
+	for (size_t j = 0; j < r->n; j++) {
+		if (!c->is_member[c->g->def_group[r->read[j].def]])
+			continue;
+		if (!fits(c, &c->g->group[number]) || !own_row(c, &r->read[j]))
+			return READS_MORE;
+		any = READS_ROWS;
+	}
+	return any;
+}
+
 /* The longest chain from position `at` on. A kernel outside that reads a member ends it, because members run in the last one's place. */
 static void extend(struct chain *c, const int *sequence, const uint8_t *taken, int at, int n)
 {
-	for (int i = at + 1; i < n; i++) {
-		const struct group *k = &c->g->group[sequence[i]];
+	for (int i = at + 1; i < n && c->n < MAX_PHASES; i++) {
 		int r = reads(c, sequence[i]);
 
-		if (r == 0)
+		if (r == READS_NOTHING)
 			continue;
-		if (r == 2 || taken[i] || !fits(c, k))
+		if (r == READS_MORE || taken[i])
 			return;
 		c->member[c->n++] = i;
 		c->is_member[sequence[i]] = 1;
@@ -131,13 +117,14 @@ static void add_program(struct chain *c, struct plan *p, const int *sequence, co
 		struct group as = c->g->group[number];
 
 		r->kernel[i] = c->member[i];
-		if (as.reduces) {
-			r->phase[i] = p->kernel[c->member[i]];
-			continue;
+		r->phase[i] = p->kernel[c->member[i]];
+		if (!as.reduces) {
+			as.reduces = 1;
+			as.axes = c->first->axes;
+			r->phase[i] = (struct kernel){0};
+			kernel_build(c->g, number, &as, temp_number, &r->phase[i]);
 		}
-		as.reduces = 1;
-		as.axes = c->first->axes;
-		kernel_build(c->g, number, &as, temp_number, &r->phase[i]);
+		r->phase[i].inner = r->phase[0].inner;   /* one way to share a row among threads */
 	}
 }
 
@@ -145,10 +132,12 @@ void rows_find(struct grouping *g, struct plan *p, const int *sequence, const in
 {
 	struct arena *a = g->ir->arena;
 	uint8_t *taken = arena_array(a, uint8_t, p->nkernel + 1);
+	struct reading *reading = arena_array(a, struct reading, g->ngroup + 1);
 
+	find_readings(g, reading);
 	p->row = arena_array(a, struct row_program, p->nkernel + 1);
 	for (int i = 0; i < p->nkernel; i++) {
-		struct chain c = {.g = g, .first = &g->group[sequence[i]]};
+		struct chain c = {.g = g, .reading = reading, .first = &g->group[sequence[i]]};
 
 		if (taken[i] || !c.first->reduces || c.first->checks)
 			continue;

@@ -212,26 +212,39 @@ static void pair_fold(const struct loop_table *s, int red, gx_dtype t, int n)
 	check(!memcmp(at, want_at, sizeof at), "%s of %d pairs of %s with %s: other positions", red_table[red].name, n, type_table[t].name, s->name);
 }
 
-/* The first largest of few values, zeros of both signs, with a NaN here and there, in every length around vectors: from the definition. */
+/* The first largest and the first smallest of few values, zeros of both signs, with a NaN here and there, in every length around vectors,
+ * positions going up or down: from the definition. */
 static void firsts(const struct loop_table *s)
 {
-	for (int n = 1; n <= 300; n++) {
-		float x[300], best = 0;
-		double y[300], best64 = 0;
-		long long positions[300], at = -1, at64 = -1;
-		int first = 0;
+	static const int red[2] = {RED_ARGMAX, RED_ARGMIN}, whole_red[2] = {RED_ARGMAX_I, RED_ARGMIN_I};
 
-		for (int i = 0; i < n; i++) {
-			x[i] = (float)(int)(random_bits() % 5) - 4;
-			x[i] = x[i] == 0 && random_bits() % 2 ? -0.0f : n % 3 == 0 && random_bits() % 100 == 0 ? NAN : x[i];
-			y[i] = x[i];
-			positions[i] = 7 + i;
-			first = isnan(x[first]) || !(x[i] > x[first] || isnan(x[i])) ? first : i;
+	for (int n = 1; n <= 300; n++)
+		for (int k = 0; k < 4; k++) {
+			float x[300], best = 0;
+			double y[300], best64 = 0;
+			int32_t z[300], best32 = 0;
+			long long positions[300], at = -1, at64 = -1, at32 = -1;
+			int sign = k % 2 ? -1 : 1, first = 0, whole = 0, down = k / 2;
+
+			for (int i = 0; i < n; i++) {
+				z[i] = sign * ((int)(random_bits() % 5) - 4);
+				x[i] = (float)z[i];
+				x[i] = z[i] == 0 && random_bits() % 2 ? -0.0f : n % 3 == 0 && random_bits() % 100 == 0 ? NAN : x[i];
+				y[i] = x[i];
+				positions[i] = down ? 1000 - i : 7 + i;
+			}
+			for (int j = 1; j < n; j++) {   /* in order of position */
+				int i = down ? n - 1 - j : j, f = down && j == 1 ? n - 1 : first, w = down && j == 1 ? n - 1 : whole;
+
+				first = isnan(x[f]) || !((float)sign * x[i] > (float)sign * x[f] || isnan(x[i])) ? f : i;
+				whole = sign * z[i] > sign * z[w] ? i : w;
+			}
+			s->pair_fold[red[k % 2]][GX_FLOAT32](&best, &at, x, positions, (size_t)n);
+			s->pair_fold[red[k % 2]][GX_FLOAT64](&best64, &at64, y, positions, (size_t)n);
+			s->pair_fold[whole_red[k % 2]][GX_INT32](&best32, &at32, z, positions, (size_t)n);
+			check(at == positions[first] && at64 == at && at32 == positions[whole], "%s of %d with %s: at %lld, %lld and %lld, not %lld and %lld",
+				red_table[red[k % 2]].name, n, s->name, at, at64, at32, positions[first], positions[whole]);
 		}
-		s->pair_fold[RED_ARGMAX][GX_FLOAT32](&best, &at, x, positions, (size_t)n);
-		s->pair_fold[RED_ARGMAX][GX_FLOAT64](&best64, &at64, y, positions, (size_t)n);
-		check(at == 7 + first && at64 == 7 + first, "argmax of %d with %s: at %lld and %lld, not %d", n, s->name, at - 7, at64 - 7, first);
-	}
 }
 
 /* Sums of float32 in float64, and moments. */
