@@ -169,17 +169,10 @@ static struct val unknown_function(struct check_state *c, const struct ast *n)
 
 int not_yet(struct check_state *c, const struct ast *n, const char *name)
 {
-	static const char *const later[] = {"cumsum", "cumprod", "cummin", "cummax", "cumulative_sum", "cumulative_prod"};
-
 	if (!strcmp(name, "matmul")) {
 		fail(c, GX_UNSUPPORTED, n->at, "matrix multiplication (`@`) is not supported yet");
 		return 1;
 	}
-	for (size_t i = 0; i < sizeof later / sizeof *later; i++)
-		if (!strcmp(name, later[i])) {
-			fail(c, GX_UNSUPPORTED, n->at, "scans such as `%s` are not supported yet", name);
-			return 1;
-		}
 	return 0;
 }
 

@@ -111,7 +111,7 @@ void scope_set(struct check_state *c, struct scope *s, const char *name, struct 
 struct scope *scope_inner(struct check_state *c);   /* for the body of a def */
 struct val call_value(struct check_state *c, const struct ast *n);
 struct val logical(struct check_state *c, const char *op, struct val *v, int n, struct span at);   /* and, or, not */
-int not_yet(struct check_state *c, const struct ast *n, const char *name);   /* 1 after the error for what comes later: @, scans */
+int not_yet(struct check_state *c, const struct ast *n, const char *name);   /* 1 after the error for what comes later: @ */
 
 /* Keyword and argument helpers (value.c). */
 const struct ast *keyword(const struct call *k, const char *name);
