@@ -319,7 +319,13 @@ static void result(const struct machine *m, struct registers *r, int i, int64_t 
 {
 	const struct step *s = &m->code->step[i];
 	const struct accumulators *a = m->result;
-	const char *from = red_table[m->k->fold[s->index].red].state == PAIR ? (char *)a->position[s->index] : a->value[s->index];
+	const char *from;
+
+	if (r->scanned) {
+		r->value[i] = r->scanned[s->index];
+		return;
+	}
+	from = red_table[m->k->fold[s->index].red].state == PAIR ? (char *)a->position[s->index] : a->value[s->index];
 
 	memcpy(r->value[i], from + start * width((gx_dtype)s->type), (size_t)n * (size_t)width((gx_dtype)s->type));
 }

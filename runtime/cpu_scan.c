@@ -1,0 +1,502 @@
+/* cpu_scan.c -- scanning kernels on the CPU: the body's values of a block, folded step by step, then the tail at the same points.
+ *
+ * rows: the scanned axis is the fastest. columns: kept axes are the fastest, and a row of values goes into as many running folds.
+ * The order of float sums and products depends on shapes alone: a row is cut into units of SCAN_UNIT elements, counted from its start;
+ * inside a unit elements are folded one after the other, and each is then folded with the carry, which is what all units before it
+ * gave. Carries of float sums are kept in two numbers (Knuth's two-sum), so that their error does not grow with the length. Long rows
+ * are cut into parts of a fixed number of points: a first pass folds each part, and the parts before it give a part its first carry. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/fault.h"
+#include "runtime/cpu.h"
+
+enum { STRIP = 2048, FEW_ROWS = 64, FEW_COLUMNS = 512 };
+
+/* The running folds of one fold of the kernel, side by side. */
+struct carries {
+	char *local;                 /* of the unit at hand */
+	char *carry;                 /* of the units before it */
+	double *low;                 /* float sums: what carry lacks */
+	char *base;                  /* carry and low in one */
+};
+
+/* One thread's. */
+struct worker {
+	struct registers body, tail;
+	struct carries *run;         /* per fold: `width` of them */
+	void **out;                  /* per fold: the block's folds so far */
+	int ready;
+};
+
+struct scan {
+	const struct kernel_run *run;
+	const struct kernel *k;
+	struct machine body, tail;
+	int columns, failed;
+	int64_t parts, per_part;     /* parts of each row; their points */
+	int64_t outputs;             /* rows (columns: neighbouring ones) of a task */
+	int64_t width;               /* running folds of a worker */
+	int totals;                  /* 1: the first pass */
+	struct carries *part;        /* per fold: [output * parts + part], columns: [part * nmap + output]; carry and low */
+	struct worker *worker;
+	const struct step_plan **plan;   /* per fold: its step's */
+};
+
+static const struct fold *fold_at(const struct scan *q, int f)
+{
+	return &q->k->fold[f];
+}
+
+static size_t size_of(const struct scan *q, int f)
+{
+	return type_table[fold_at(q, f)->type].bytes;
+}
+
+static int is_sum(const struct scan *q, int f)
+{
+	return fold_at(q, f)->red == RED_SUM && fold_at(q, f)->type == GX_FLOAT64;
+}
+
+/* Rows of reductions.def that any order gives the same bits of need no units in columns. */
+static int in_units(const struct scan *q, int f)
+{
+	return fold_at(q, f)->type == GX_FLOAT64 && (fold_at(q, f)->red == RED_SUM || fold_at(q, f)->red == RED_PROD);
+}
+
+/* Folds of nothing. A float sum of nothing is -0 here: what comes first stays as it is. */
+static void nothing(const struct scan *q, int f, void *p, int64_t n)
+{
+	double *d = p;
+
+	loop_identity(fold_at(q, f)->red, fold_at(q, f)->type)(p, (size_t)n);
+	for (int64_t i = 0; is_sum(q, f) && i < n; i++)
+		d[i] = -0.0;
+}
+
+/* ---- carries ---- */
+
+static void carries_free(struct carries *c)
+{
+	free(c->local);
+	free(c->carry);
+	free(c->low);
+	free(c->base);
+}
+
+static int carries_make(struct carries *c, int64_t n)
+{
+	c->local = gx_malloc((size_t)(n + LOOP_PAD) * 8);
+	c->carry = gx_malloc((size_t)(n + LOOP_PAD) * 8);
+	c->low = gx_malloc((size_t)(n + LOOP_PAD) * 8);
+	c->base = gx_malloc((size_t)(n + LOOP_PAD) * 8);
+	return c->local && c->carry && c->low && c->base ? 0 : -1;
+}
+
+/* What the numbers from..from+n stand for, in one number each. */
+static void rebase(const struct scan *q, int f, struct carries *c, int64_t from, int64_t n)
+{
+	const double *carry = (const double *)c->carry + from, *low = c->low + from;
+	double *base = (double *)c->base + from;
+	size_t size = size_of(q, f);
+
+	if (!is_sum(q, f)) {
+		memcpy(c->base + (size_t)from * size, c->carry + (size_t)from * size, (size_t)n * size);
+		return;
+	}
+	for (int64_t i = 0; i < n; i++)
+		base[i] = low[i] != 0 ? carry[i] + low[i] : carry[i];
+}
+
+/* Fold `values` into the n carries from number `from` on. */
+static void advance(const struct scan *q, int f, struct carries *c, int64_t from, const void *values, int64_t n)
+{
+	double *carry = (double *)c->carry + from, *low = c->low + from;
+	const double *v = values;
+
+	if (!is_sum(q, f)) {
+		loop_zip(fold_at(q, f)->red, fold_at(q, f)->type)(c->carry + (size_t)from * size_of(q, f), values, (size_t)n);
+		return;
+	}
+	for (int64_t i = 0; i < n; i++) {
+		double s = carry[i] + v[i], b = s - carry[i], l = low[i] + ((carry[i] - (s - b)) + (v[i] - b));
+
+		low[i] = isfinite(s) ? l : 0;
+		carry[i] = s;
+	}
+}
+
+static void begin(const struct scan *q, int f, struct carries *c, int64_t n)
+{
+	nothing(q, f, c->local, n);
+	nothing(q, f, c->carry, n);
+	memset(c->low, 0, (size_t)n * sizeof *c->low);
+}
+
+/* Start n running folds; with parts, from the carries of number `from` on. */
+static void start(struct scan *q, struct worker *w, int64_t from, int64_t n)
+{
+	for (int f = 0; f < q->k->nfold; f++) {
+		struct carries *c = &w->run[f];
+
+		begin(q, f, c, n);
+		if (q->parts > 1 && !q->totals) {
+			memcpy(c->carry, q->part[f].carry + (size_t)from * size_of(q, f), (size_t)n * size_of(q, f));
+			memcpy(c->low, q->part[f].low + from, (size_t)n * sizeof *c->low);
+		}
+		rebase(q, f, c, 0, n);
+	}
+}
+
+/* What the n running folds came to, as totals of parts. */
+static void finish(struct scan *q, struct worker *w, int64_t to, int64_t n)
+{
+	for (int f = 0; f < q->k->nfold; f++) {
+		struct carries *c = &w->run[f];
+
+		if (q->columns && in_units(q, f))
+			advance(q, f, c, 0, c->local, n);
+		memcpy(q->part[f].carry + (size_t)to * size_of(q, f), c->carry, (size_t)n * size_of(q, f));
+		memcpy(q->part[f].low + to, c->low, (size_t)n * sizeof *c->low);
+	}
+}
+
+/* Totals of parts to what comes before each part. */
+static void chain_parts(struct scan *q, struct worker *w)
+{
+	int64_t step = q->columns ? q->k->nmap : 1;
+
+	for (int f = 0; f < q->k->nfold; f++)
+		for (int64_t o = 0; o < q->k->nmap; o++) {
+			struct carries *c = &w->run[f], *all = &q->part[f];
+			size_t size = size_of(q, f);
+			char total[8];
+
+			begin(q, f, c, 1);
+			for (int64_t p = 0, at = q->columns ? o : o * q->parts; p < q->parts; p++, at += step) {
+				double low = all->low[at];
+
+				memcpy(total, all->carry + (size_t)at * size, size);
+				memcpy(all->carry + (size_t)at * size, c->carry, size);
+				all->low[at] = c->low[0];
+				advance(q, f, c, 0, total, 1);
+				c->low[0] += isfinite(low) && isfinite(c->low[0]) ? low : 0;
+			}
+		}
+}
+
+/* ---- rows ---- */
+
+static const char *values_of(const struct scan *q, const struct worker *w, int f, int at)
+{
+	const struct step_plan *p = q->plan[f];
+
+	return (const char *)w->body.value[p->arg[0]] + (size_t)at * (p->narrow ? 4 : size_of(q, f));
+}
+
+/* n values from the block's position `at`, which are those from `place` on in their row. */
+static void row_fold(struct scan *q, struct worker *w, int f, int64_t place, int at, int n)
+{
+	enum red red = fold_at(q, f)->red;
+	gx_dtype t = fold_at(q, f)->type;
+	int narrow = q->plan[f]->narrow;
+	size_t size = size_of(q, f), width = narrow ? 4 : size;
+	const char *v = values_of(q, w, f, at);
+	char *d = (char *)w->out[f] + (size_t)at * size, unit[8];
+	struct carries *c = &w->run[f];
+
+	while (n > 0) {
+		int in = (int)(place % SCAN_UNIT), m = n < SCAN_UNIT - in ? n : SCAN_UNIT - in;
+
+		if (in == 0 && n >= SCAN_UNIT) {
+			m = n / SCAN_UNIT * SCAN_UNIT;
+			(narrow ? loop_scan_units_sum_f32() : loop_scan_units(red, t))(d, v, (size_t)m, NULL);
+			for (char *u = d; u < d + (size_t)m * size; u += SCAN_UNIT * size) {
+				memcpy(unit, u + (SCAN_UNIT - 1) * size, size);
+				loop_lift(red, t)(u, NULL, SCAN_UNIT, c->base);
+				advance(q, f, c, 0, unit, 1);
+				rebase(q, f, c, 0, 1);
+			}
+		} else {
+			(narrow ? loop_scan_sum_f32() : loop_scan(red, t))(d, v, (size_t)m, c->local);
+			loop_lift(red, t)(d, NULL, (size_t)m, c->base);
+			if (in + m == SCAN_UNIT) {
+				advance(q, f, c, 0, c->local, 1);
+				rebase(q, f, c, 0, 1);
+				nothing(q, f, c->local, 1);
+			}
+		}
+		v += (size_t)m * width;
+		d += (size_t)m * size;
+		place += m;
+		n -= m;
+	}
+}
+
+/* The first pass: only what all of them come to. */
+static void row_total(struct scan *q, struct worker *w, int f, int at, int n)
+{
+	char total[8];
+
+	nothing(q, f, total, 1);
+	(q->plan[f]->narrow ? loop_fold_sum_f32() : loop_fold(fold_at(q, f)->red, fold_at(q, f)->type))(total, values_of(q, w, f, at), (size_t)n);
+	advance(q, f, &w->run[f], 0, total, 1);
+}
+
+static void worker_free(struct scan *q, struct worker *w)
+{
+	registers_free(&w->body);
+	registers_free(&w->tail);
+	for (int f = 0; f < q->k->nfold; f++) {
+		if (w->run)
+			carries_free(&w->run[f]);
+		if (w->out)
+			free(w->out[f]);
+	}
+	free(w->run);
+	free(w->out);
+}
+
+static int worker_make(struct scan *q, struct worker *w)
+{
+	size_t bytes = ((size_t)q->body.block + LOOP_PAD) * 8;
+
+	w->ready = 1;
+	w->run = gx_calloc((size_t)q->k->nfold, sizeof *w->run);
+	w->out = gx_calloc((size_t)q->k->nfold, sizeof *w->out);
+	if (!w->run || !w->out || registers_make(&q->body, &w->body) || registers_make(&q->tail, &w->tail))
+		return -1;
+	for (int f = 0; f < q->k->nfold; f++) {
+		if (carries_make(&w->run[f], q->width) || posix_memalign(&w->out[f], 64, bytes))
+			return -1;
+		memset(w->out[f], 0, bytes);
+	}
+	w->tail.scanned = w->out;
+	return 0;
+}
+
+static struct worker *prepare(struct scan *q, int number)
+{
+	struct worker *w = &q->worker[number];
+
+	if (!w->ready && worker_make(q, w))
+		__atomic_store_n(&q->failed, 1, __ATOMIC_RELAXED);
+	return __atomic_load_n(&q->failed, __ATOMIC_RELAXED) ? NULL : w;
+}
+
+/* Points lo..hi lie in rows lo / nreduce ...; with parts, the task is one part of one row. */
+static void row_task(void *arg, int64_t task, int number)
+{
+	struct scan *q = arg;
+	struct worker *w = prepare(q, number);
+	int64_t n = q->k->nreduce, lo = task * q->outputs * n, hi = lo + q->outputs * n, end = q->k->nmap * n;
+
+	if (!w)
+		return;
+	if (q->parts > 1) {
+		lo = task / q->parts * n + task % q->parts * q->per_part;
+		hi = lo + q->per_part;
+		end = (task / q->parts + 1) * n;
+		start(q, w, task, 1);
+	}
+	hi = hi < end ? hi : end;
+	for (int64_t at = lo; at < hi;) {
+		int points = machine_next(&q->body, hi - at);
+
+		machine_block(&q->body, &w->body, at, points);
+		for (int done = 0, run; done < points; done += run) {
+			int64_t place = (at + done) % n, left = n - place;
+
+			run = left < points - done ? (int)left : points - done;
+			if (place == 0 && q->parts == 1)
+				start(q, w, 0, 1);
+			for (int f = 0; f < q->k->nfold; f++) {
+				if (q->totals)
+					row_total(q, w, f, done, run);
+				else
+					row_fold(q, w, f, place, done, run);
+			}
+		}
+		if (!q->totals)
+			machine_block(&q->tail, &w->tail, at, points);
+		at += points;
+	}
+	if (q->totals)
+		finish(q, w, task, 1);
+}
+
+/* ---- columns ---- */
+
+/* n values from the block's position `at`, into the running folds from `column` on; they are in row `row`. */
+static void column_fold(struct scan *q, struct worker *w, int f, int64_t row, int64_t column, int at, int n)
+{
+	enum red red = fold_at(q, f)->red;
+	gx_dtype t = fold_at(q, f)->type;
+	size_t size = size_of(q, f), from = (size_t)column * size, bytes = (size_t)n * size;
+	char *d = (char *)w->out[f] + (size_t)at * size;
+	struct carries *c = &w->run[f];
+	int units = in_units(q, f);
+
+	(q->plan[f]->narrow ? loop_zip_sum_f32() : loop_zip(red, t))((units ? c->local : c->carry) + from, values_of(q, w, f, at), (size_t)n);
+	if (!q->totals) {
+		memcpy(d, (units ? c->base : c->carry) + from, bytes);
+		if (units)
+			loop_zip(red, t)(d, c->local + from, (size_t)n);
+	}
+	if (units && row % SCAN_UNIT == SCAN_UNIT - 1) {
+		advance(q, f, c, column, c->local + from, n);
+		rebase(q, f, c, column, n);
+		nothing(q, f, c->local + from, n);
+	}
+}
+
+/* `left` points from `at` on, `width` of them in each row. */
+static void column_run(struct scan *q, struct worker *w, int64_t at, int64_t width, int64_t left)
+{
+	int64_t row = at / q->k->nmap, column = 0;
+
+	while (left > 0) {
+		int points = machine_next(&q->body, left);
+
+		machine_block(&q->body, &w->body, at, points);
+		for (int done = 0, run; done < points; done += run) {
+			run = width - column < points - done ? (int)(width - column) : points - done;
+			for (int f = 0; f < q->k->nfold; f++)
+				column_fold(q, w, f, row, column, done, run);
+			column += run;
+			if (column == width) {
+				column = 0;
+				row++;
+			}
+		}
+		if (!q->totals)
+			machine_block(&q->tail, &w->tail, at, points);
+		at += points;
+		left -= points;
+	}
+}
+
+/* Columns m0..m1, one part of their rows. */
+static void column_task(void *arg, int64_t task, int number)
+{
+	struct scan *q = arg;
+	struct worker *w = prepare(q, number);
+	const struct kernel *k = q->k;
+	int64_t strips = (k->nmap + q->outputs - 1) / q->outputs, part = task / strips, m0 = task % strips * q->outputs;
+	int64_t m1 = m0 + q->outputs < k->nmap ? m0 + q->outputs : k->nmap, r0 = part * q->per_part;
+	int64_t r1 = r0 + q->per_part < k->nreduce ? r0 + q->per_part : k->nreduce;
+	int64_t width = m1 - m0, rows = width == k->nmap ? r1 - r0 : 1;   /* rows that are neighbours are one run of points */
+
+	if (!w)
+		return;
+	start(q, w, part * k->nmap + m0, width);
+	for (int64_t r = r0; r < r1; r += rows)
+		column_run(q, w, r * k->nmap + m0, width, rows * width);
+	if (q->totals)
+		finish(q, w, part * k->nmap + m0, width);
+}
+
+/* ---- the kernel ---- */
+
+/* Parts depend on the shape alone; how many columns a task takes may depend on the threads: no result depends on it. */
+static void cut(struct scan *q)
+{
+	const struct kernel *k = q->k;
+	int64_t threads = threads_count(q->run->e->threads);
+
+	q->parts = q->width = 1;
+	q->per_part = k->nreduce;
+	if (q->columns) {
+		if (k->nmap < FEW_COLUMNS && k->nmap * k->nreduce > CHUNK) {
+			q->per_part = (CHUNK / k->nmap + SCAN_UNIT - 1) / SCAN_UNIT * SCAN_UNIT;
+			q->parts = (k->nreduce + q->per_part - 1) / q->per_part;
+		}
+		q->outputs = (k->nmap * q->parts / (4 * threads) + 255) / 256 * 256;
+		q->outputs = q->outputs > STRIP ? STRIP : q->outputs < 256 ? 256 : q->outputs;
+		q->width = q->outputs = k->nmap < q->outputs ? k->nmap : q->outputs;
+		return;
+	}
+	q->outputs = CHUNK / k->nreduce > 1 ? CHUNK / k->nreduce : 1;
+	if (k->nreduce > CHUNK && k->nmap < FEW_ROWS) {
+		q->per_part = CHUNK;
+		q->parts = (k->nreduce + CHUNK - 1) / CHUNK;
+	}
+}
+
+static int parts_make(struct scan *q)
+{
+	q->part = gx_calloc((size_t)q->k->nfold, sizeof *q->part);
+	if (!q->part)
+		return -1;
+	for (int f = 0; f < q->k->nfold && q->parts > 1; f++)
+		if (carries_make(&q->part[f], q->k->nmap * q->parts))
+			return -1;
+	return 0;
+}
+
+static void run_tasks(struct scan *q)
+{
+	const struct kernel *k = q->k;
+	int64_t strips = (k->nmap + q->outputs - 1) / q->outputs;
+	int64_t tasks = q->columns ? strips * q->parts : q->parts > 1 ? k->nmap * q->parts : strips;
+	struct worker *w;
+
+	if (q->parts > 1) {
+		q->totals = 1;
+		threads_run(q->run->e->threads, tasks, q->columns ? column_task : row_task, q);
+		q->totals = 0;
+		w = prepare(q, 0);
+		if (!w)
+			return;
+		chain_parts(q, w);
+	}
+	threads_run(q->run->e->threads, tasks, q->columns ? column_task : row_task, q);
+}
+
+static int machines(struct scan *q)
+{
+	const struct kernel *k = q->k;
+	int order[MAX_RANK];
+
+	q->columns = !k->inner && k->nmap > 1;
+	for (int a = 0; a < k->rank; a++)   /* columns: the scanned axis first */
+		order[a] = !q->columns ? a : a == 0 ? k->rank - 1 : a - 1;
+	if (machine_make(&q->body, q->run, &k->body, k->rank, order, k->nmap * k->nreduce, FOLD_BLOCK))
+		return -1;
+	return machine_make(&q->tail, q->run, &k->tail, k->rank, order, k->nmap * k->nreduce, FOLD_BLOCK);
+}
+
+gx_status cpu_scan(const struct kernel_run *run)
+{
+	const struct kernel *k = run->k;
+	struct scan q = {.run = run, .k = k};
+	int workers = threads_count(run->e->threads);
+	gx_status s = GX_NOMEM;
+
+	if (k->nmap == 0 || k->nreduce == 0)
+		return GX_OK;
+	q.worker = gx_calloc((size_t)workers, sizeof *q.worker);
+	q.plan = gx_calloc((size_t)k->nfold + 1, sizeof *q.plan);
+	if (q.worker && q.plan && !machines(&q)) {
+		cut(&q);
+		for (int i = 0; i < k->body.n; i++)
+			if (k->body.step[i].kind == STEP_FOLD)
+				q.plan[k->body.step[i].index] = &q.body.step[i];
+		if (!parts_make(&q)) {
+			run_tasks(&q);
+			s = q.failed ? GX_NOMEM : GX_OK;
+		}
+	}
+	for (int i = 0; i < workers && q.worker; i++)
+		if (q.worker[i].ready)
+			worker_free(&q, &q.worker[i]);
+	for (int f = 0; f < k->nfold && q.part; f++)
+		carries_free(&q.part[f]);
+	machine_free(&q.body);
+	machine_free(&q.tail);
+	free(q.part);
+	free(q.worker);
+	free(q.plan);
+	return s;
+}
