@@ -105,6 +105,9 @@ static inline int machine_next(const struct machine *m, int64_t left)
 /* Compute n points from `start`, n as machine_next says. Folds are left to the caller: r->value[step] of their operands. */
 void machine_block(const struct machine *m, struct registers *r, int64_t start, int n);
 
+/* Where a STORE step's n elements go as they are in registers: values may be put there before the block runs. NULL: nowhere. */
+char *machine_target(const struct machine *m, int store, int64_t start, int n);
+
 /* Run a map, a reducing kernel, a scan. GX_OK or GX_NOMEM. */
 gx_status cpu_map(const struct kernel_run *run);
 gx_status cpu_reduce(const struct kernel_run *run);

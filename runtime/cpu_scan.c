@@ -26,7 +26,7 @@ struct carries {
 struct worker {
 	struct registers body, tail;
 	struct carries *run;         /* per fold: `width` of them */
-	void **out;                  /* per fold: the block's folds so far */
+	void **room, **out;          /* per fold: memory for a block's folds so far; where they are */
 	int ready;
 };
 
@@ -39,9 +39,12 @@ struct scan {
 	int64_t outputs;             /* rows (columns: neighbouring ones) of a task */
 	int64_t width;               /* running folds of a worker */
 	int totals;                  /* 1: the first pass */
+	int64_t first;               /* the first part of the group at hand */
 	struct carries *part;        /* per fold: [output * parts + part], columns: [part * nmap + output]; carry and low */
+	struct carries *chain;       /* per fold: of the parts so far; columns: for every output */
 	struct worker *worker;
 	const struct step_plan **plan;   /* per fold: its step's */
+	int *stored;                 /* per fold: 1 + the step of the tail that stores it as it is, 0 = none */
 };
 
 static const struct fold *fold_at(const struct scan *q, int f)
@@ -162,27 +165,27 @@ static void finish(struct scan *q, struct worker *w, int64_t to, int64_t n)
 	}
 }
 
-/* Totals of parts to what comes before each part. */
-static void chain_parts(struct scan *q, struct worker *w)
+/* Totals of parts first..end to what comes before each part. */
+static void chain_parts(struct scan *q, int64_t first, int64_t end)
 {
-	int64_t step = q->columns ? q->k->nmap : 1;
+	int64_t n = q->columns ? q->k->nmap : 1;
 
 	for (int f = 0; f < q->k->nfold; f++)
-		for (int64_t o = 0; o < q->k->nmap; o++) {
-			struct carries *c = &w->run[f], *all = &q->part[f];
-			size_t size = size_of(q, f);
-			char total[8];
+		for (int64_t p = first; p < end; p++) {
+			struct carries *c = &q->chain[f], *all = &q->part[f];
+			size_t size = size_of(q, f), bytes = (size_t)n * size;
+			char *total = all->carry + (size_t)(p * n) * size;
+			double *low = all->low + p * n, *more = (double *)c->base;
 
-			begin(q, f, c, 1);
-			for (int64_t p = 0, at = q->columns ? o : o * q->parts; p < q->parts; p++, at += step) {
-				double low = all->low[at];
-
-				memcpy(total, all->carry + (size_t)at * size, size);
-				memcpy(all->carry + (size_t)at * size, c->carry, size);
-				all->low[at] = c->low[0];
-				advance(q, f, c, 0, total, 1);
-				c->low[0] += isfinite(low) && isfinite(c->low[0]) ? low : 0;
-			}
+			if (p % q->parts == 0)
+				begin(q, f, c, n);
+			memcpy(c->local, total, bytes);
+			memcpy(more, low, (size_t)n * sizeof *low);
+			memcpy(total, c->carry, bytes);
+			memcpy(low, c->low, (size_t)n * sizeof *low);
+			advance(q, f, c, 0, c->local, n);
+			for (int64_t i = 0; i < n; i++)
+				c->low[i] += more[i];
 		}
 }
 
@@ -206,6 +209,10 @@ static void row_fold(struct scan *q, struct worker *w, int f, int64_t place, int
 	char *d = (char *)w->out[f] + (size_t)at * size, unit[8];
 	struct carries *c = &w->run[f];
 
+	if (!type_has(t, C_FLT)) {   /* exact and a cycle or two an element: no units */
+		loop_scan(red, t)(d, v, (size_t)n, c->carry);
+		return;
+	}
 	while (n > 0) {
 		int in = (int)(place % SCAN_UNIT), m = n < SCAN_UNIT - in ? n : SCAN_UNIT - in;
 
@@ -244,6 +251,17 @@ static void row_total(struct scan *q, struct worker *w, int f, int at, int n)
 	advance(q, f, &w->run[f], 0, total, 1);
 }
 
+/* The body's values at n points from `at` on; their folds go to where the tail would move them, if it would only do that. */
+static void body_block(struct scan *q, struct worker *w, int64_t at, int n)
+{
+	machine_block(&q->body, &w->body, at, n);
+	for (int f = 0; f < q->k->nfold && !q->totals; f++) {
+		char *there = q->stored[f] ? machine_target(&q->tail, q->stored[f] - 1, at, n) : NULL;
+
+		w->out[f] = there ? there : w->room[f];
+	}
+}
+
 static void worker_free(struct scan *q, struct worker *w)
 {
 	registers_free(&w->body);
@@ -251,10 +269,11 @@ static void worker_free(struct scan *q, struct worker *w)
 	for (int f = 0; f < q->k->nfold; f++) {
 		if (w->run)
 			carries_free(&w->run[f]);
-		if (w->out)
-			free(w->out[f]);
+		if (w->room)
+			free(w->room[f]);
 	}
 	free(w->run);
+	free(w->room);
 	free(w->out);
 }
 
@@ -264,13 +283,14 @@ static int worker_make(struct scan *q, struct worker *w)
 
 	w->ready = 1;
 	w->run = gx_calloc((size_t)q->k->nfold, sizeof *w->run);
+	w->room = gx_calloc((size_t)q->k->nfold, sizeof *w->room);
 	w->out = gx_calloc((size_t)q->k->nfold, sizeof *w->out);
-	if (!w->run || !w->out || registers_make(&q->body, &w->body) || registers_make(&q->tail, &w->tail))
+	if (!w->run || !w->room || !w->out || registers_make(&q->body, &w->body) || registers_make(&q->tail, &w->tail))
 		return -1;
 	for (int f = 0; f < q->k->nfold; f++) {
-		if (carries_make(&w->run[f], q->width) || posix_memalign(&w->out[f], 64, bytes))
+		if (carries_make(&w->run[f], q->width) || posix_memalign(&w->room[f], 64, bytes))
 			return -1;
-		memset(w->out[f], 0, bytes);
+		memset(w->room[f], 0, bytes);
 	}
 	w->tail.scanned = w->out;
 	return 0;
@@ -290,10 +310,13 @@ static void row_task(void *arg, int64_t task, int number)
 {
 	struct scan *q = arg;
 	struct worker *w = prepare(q, number);
-	int64_t n = q->k->nreduce, lo = task * q->outputs * n, hi = lo + q->outputs * n, end = q->k->nmap * n;
+	int64_t n = q->k->nreduce, lo, hi, end = q->k->nmap * n;
 
 	if (!w)
 		return;
+	task += q->first;
+	lo = task * q->outputs * n;
+	hi = lo + q->outputs * n;
 	if (q->parts > 1) {
 		lo = task / q->parts * n + task % q->parts * q->per_part;
 		hi = lo + q->per_part;
@@ -304,7 +327,7 @@ static void row_task(void *arg, int64_t task, int number)
 	for (int64_t at = lo; at < hi;) {
 		int points = machine_next(&q->body, hi - at);
 
-		machine_block(&q->body, &w->body, at, points);
+		body_block(q, w, at, points);
 		for (int done = 0, run; done < points; done += run) {
 			int64_t place = (at + done) % n, left = n - place;
 
@@ -359,7 +382,7 @@ static void column_run(struct scan *q, struct worker *w, int64_t at, int64_t wid
 	while (left > 0) {
 		int points = machine_next(&q->body, left);
 
-		machine_block(&q->body, &w->body, at, points);
+		body_block(q, w, at, points);
 		for (int done = 0, run; done < points; done += run) {
 			run = width - column < points - done ? (int)(width - column) : points - done;
 			for (int f = 0; f < q->k->nfold; f++)
@@ -383,7 +406,7 @@ static void column_task(void *arg, int64_t task, int number)
 	struct scan *q = arg;
 	struct worker *w = prepare(q, number);
 	const struct kernel *k = q->k;
-	int64_t strips = (k->nmap + q->outputs - 1) / q->outputs, part = task / strips, m0 = task % strips * q->outputs;
+	int64_t strips = (k->nmap + q->outputs - 1) / q->outputs, part = q->first + task / strips, m0 = task % strips * q->outputs;
 	int64_t m1 = m0 + q->outputs < k->nmap ? m0 + q->outputs : k->nmap, r0 = part * q->per_part;
 	int64_t r1 = r0 + q->per_part < k->nreduce ? r0 + q->per_part : k->nreduce;
 	int64_t width = m1 - m0, rows = width == k->nmap ? r1 - r0 : 1;   /* rows that are neighbours are one run of points */
@@ -426,32 +449,42 @@ static void cut(struct scan *q)
 
 static int parts_make(struct scan *q)
 {
+	int64_t n = q->k->nmap;
+
 	q->part = gx_calloc((size_t)q->k->nfold, sizeof *q->part);
-	if (!q->part)
+	q->chain = gx_calloc((size_t)q->k->nfold, sizeof *q->chain);
+	if (!q->part || !q->chain)
 		return -1;
 	for (int f = 0; f < q->k->nfold && q->parts > 1; f++)
-		if (carries_make(&q->part[f], q->k->nmap * q->parts))
+		if (carries_make(&q->part[f], n * q->parts) || carries_make(&q->chain[f], q->columns ? n : 1))
 			return -1;
 	return 0;
 }
 
+/* Parts are done in groups that stay in the cache between their two passes. */
 static void run_tasks(struct scan *q)
 {
 	const struct kernel *k = q->k;
-	int64_t strips = (k->nmap + q->outputs - 1) / q->outputs;
-	int64_t tasks = q->columns ? strips * q->parts : q->parts > 1 ? k->nmap * q->parts : strips;
-	struct worker *w;
+	struct threads *threads = q->run->e->threads;
+	void (*task)(void *, int64_t, int) = q->columns ? column_task : row_task;
+	int64_t strips = (k->nmap + q->outputs - 1) / q->outputs, each = q->columns ? strips : 1, group = 4 * threads_count(threads);
+	int64_t parts = q->columns ? q->parts : k->nmap * q->parts;
 
-	if (q->parts > 1) {
-		q->totals = 1;
-		threads_run(q->run->e->threads, tasks, q->columns ? column_task : row_task, q);
-		q->totals = 0;
-		w = prepare(q, 0);
-		if (!w)
-			return;
-		chain_parts(q, w);
+	if (q->parts == 1) {
+		threads_run(threads, strips, task, q);
+		return;
 	}
-	threads_run(q->run->e->threads, tasks, q->columns ? column_task : row_task, q);
+	for (q->first = 0; q->first < parts && !q->failed; q->first += group) {
+		int64_t n = parts - q->first < group ? parts - q->first : group;
+
+		q->totals = 1;
+		threads_run(threads, n * each, task, q);
+		q->totals = 0;
+		if (q->failed)
+			return;
+		chain_parts(q, q->first, q->first + n);
+		threads_run(threads, n * each, task, q);
+	}
 }
 
 static int machines(struct scan *q)
@@ -467,6 +500,18 @@ static int machines(struct scan *q)
 	return machine_make(&q->tail, q->run, &k->tail, k->rank, order, k->nmap * k->nreduce, FOLD_BLOCK);
 }
 
+static void find_folds(struct scan *q)
+{
+	const struct code *body = &q->k->body, *tail = &q->k->tail;
+
+	for (int i = 0; i < body->n; i++)
+		if (body->step[i].kind == STEP_FOLD)
+			q->plan[body->step[i].index] = &q->body.step[i];
+	for (int i = 0; i < tail->n; i++)
+		if (tail->step[i].kind == STEP_STORE && !q->tail.step[i].fn && tail->step[tail->step[i].arg[0]].kind == STEP_RESULT)
+			q->stored[tail->step[tail->step[i].arg[0]].index] = i + 1;
+}
+
 gx_status cpu_scan(const struct kernel_run *run)
 {
 	const struct kernel *k = run->k;
@@ -478,11 +523,10 @@ gx_status cpu_scan(const struct kernel_run *run)
 		return GX_OK;
 	q.worker = gx_calloc((size_t)workers, sizeof *q.worker);
 	q.plan = gx_calloc((size_t)k->nfold + 1, sizeof *q.plan);
-	if (q.worker && q.plan && !machines(&q)) {
+	q.stored = gx_calloc((size_t)k->nfold + 1, sizeof *q.stored);
+	if (q.worker && q.plan && q.stored && !machines(&q)) {
 		cut(&q);
-		for (int i = 0; i < k->body.n; i++)
-			if (k->body.step[i].kind == STEP_FOLD)
-				q.plan[k->body.step[i].index] = &q.body.step[i];
+		find_folds(&q);
 		if (!parts_make(&q)) {
 			run_tasks(&q);
 			s = q.failed ? GX_NOMEM : GX_OK;
@@ -491,12 +535,16 @@ gx_status cpu_scan(const struct kernel_run *run)
 	for (int i = 0; i < workers && q.worker; i++)
 		if (q.worker[i].ready)
 			worker_free(&q, &q.worker[i]);
-	for (int f = 0; f < k->nfold && q.part; f++)
+	for (int f = 0; f < k->nfold && q.part && q.chain; f++) {
 		carries_free(&q.part[f]);
+		carries_free(&q.chain[f]);
+	}
 	machine_free(&q.body);
 	machine_free(&q.tail);
 	free(q.part);
+	free(q.chain);
 	free(q.worker);
 	free(q.plan);
+	free(q.stored);
 	return s;
 }
