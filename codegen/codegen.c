@@ -42,7 +42,9 @@ static int make(struct emit *e)
 	if (e->failed)
 		return -1;
 	args_make(e);
-	if (e->k->reduces)
+	if (e->k->scans)
+		scan_emit(e);
+	else if (e->k->reduces)
 		reduce_emit(e);
 	else
 		map_emit(e);
@@ -98,8 +100,10 @@ void cuda_launch_make(
 	memset(l, 0, sizeof *l);
 	l->grid[1] = l->grid[2] = 1;
 	l->block = (unsigned)t->block;
-	l->splits = l->lanes = 1;
-	if (k->reduces)
+	l->splits = l->lanes = l->phases = 1;
+	if (k->scans)
+		scan_launch(k, t, d, l);
+	else if (k->reduces)
 		reduce_launch(k, t, d, l);
 	else
 		map_launch(k, t, l);

@@ -21,6 +21,7 @@ enum arg_kind {
 	ARG_SIZE,       /* plan->check[index].size */
 	ARG_SPLITS,     /* launch.splits */
 	ARG_LANES,      /* launch.lanes */
+	ARG_PHASE,      /* launch.phase */
 	ARG_SCRATCH,    /* device scratch of launch.scratch bytes */
 	ARG_COUNTERS,   /* device array of launch.counters uint32, zero before and after each launch */
 	ARG_ERROR       /* device struct device_failure; kernels return at once when a kernel before them has set it */
@@ -62,12 +63,14 @@ struct launch {
 	unsigned lanes;        /* threads of a block that share one output of a reduction: a power of two */
 	size_t scratch;        /* bytes of scratch */
 	unsigned counters;     /* uint32 counters */
+	unsigned phases;       /* launches, one after the other, with the same scratch */
+	unsigned phase;        /* which of them this one is */
 };
 
 /* Kernel to text. plan is for checks. Gives t (text.text with buf_free, arg with free()). 0, or -1 when memory ran out. */
 int cuda_text_make(const struct plan *plan, const struct kernel *k, gx_math math, struct cuda_text *t);
 void cuda_text_free(struct cuda_text *t);
-/* Geometry for one launch; needs only the kernel and the device. A grid[0] of 0 means: nothing to do. */
+/* Geometry for the launches of one run, their number is l->phases; needs only the kernel and the device. A grid[0] of 0 means: nothing to do. */
 void cuda_launch_make(const struct kernel *k, const struct cuda_text *t, const struct device_info *d, struct launch *l);
 /* The argument struct for one launch: t->args_size bytes at `args` (8-byte aligned). address: one entry for each kernel->buf;
  * scratch, counters, error: device addresses (0 where the launch needs none). The runtime and the emulator both use it. */

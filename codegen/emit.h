@@ -132,6 +132,11 @@ void map_emit(struct emit *e);
 void reduce_emit(struct emit *e);
 void reduce_launch(
 	const struct kernel *k, const struct cuda_text *t, const struct device_info *d, struct launch *l);
+void reduce_parts(struct emit *e); /* the functions fold_part and combine */
+void reduce_states(struct emit *e, const char *before, int typed); /* ", f0, f1": the accumulators */
+void scan_emit(struct emit *e);
+void scan_launch(
+	const struct kernel *k, const struct cuda_text *t, const struct device_info *d, struct launch *l);
 int fold_parts(enum red red); /* numbers in an accumulator: 1, 2 or 3 */
 
 static inline const char *ctype(gx_dtype t) { return type_table[t].ctype; }

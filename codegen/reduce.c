@@ -35,7 +35,7 @@ static int all_parts(const struct kernel *k)
 }
 
 /* ", f0, i0": all accumulators, declared in front of each name with `type` on. */
-static void states(struct emit *e, const char *before, int typed)
+void reduce_states(struct emit *e, const char *before, int typed)
 {
 	for (int i = 0; i < e->k->nfold; i++)
 		for (int c = 0; c < fold_parts(e->k->fold[i].red); c++)
@@ -189,7 +189,7 @@ static void part_text(struct emit *e)
 	put(e,
 		"static __device__ __forceinline__ void fold_part(const struct args &A, const %s m, const unsigned lane, const unsigned part",
 		e->idx);
-	states(e, "&", 1);
+	reduce_states(e, "&", 1);
 	put(e, ")\n{\n");
 	put(e, "\tconst %s tile = A.lanes * %d;\n\t%s r = 0, hi = A.nreduce;\n", e->idx, e->t->per_thread,
 		e->idx);
@@ -279,7 +279,7 @@ static void combine_text(struct emit *e)
 	put(e,
 		"/* The lanes of an output put together what they folded; lane 0 has the result. */\n"
 		"static __device__ __forceinline__ void combine(const struct args &A, const unsigned lane");
-	states(e, "&", 1);
+	reduce_states(e, "&", 1);
 	put(e, ")\n{\n\t__shared__ unsigned long long box[%d][%d];\n\n", boxes,
 		e->k->inner ? BLOCK / 32 : BLOCK);
 	if (e->k->inner)
@@ -293,7 +293,7 @@ static void combine_text(struct emit *e)
 static void finish_text(struct emit *e)
 {
 	put(e, "static __device__ __forceinline__ void finish(const struct args &A, const %s m", e->idx);
-	states(e, "", 1);
+	reduce_states(e, "", 1);
 	put(e, ")\n{\n");
 	emit_pointers(e, &e->k->tail, &e->tail);
 	emit_coords(e, "\t", "kept_axes", "m", 0, e->k->nkept, e->tail.axes);
@@ -341,7 +341,7 @@ static void scratch_merge(struct emit *e)
 static void combine_call(struct emit *e, const char *tabs)
 {
 	put(e, "%scombine(A, lane", tabs);
-	states(e, "", 0);
+	reduce_states(e, "", 0);
 	put(e, ");\n");
 }
 
@@ -387,13 +387,19 @@ static void kernel_text(struct emit *e)
 	for (int i = 0; i < e->k->nfold; i++)
 		state_init(e, i, "\t\t", 1);
 	put(e, "\t\tif (m < A.nmap)\n\t\t\tfold_part(A, m, lane, part");
-	states(e, "", 0);
+	reduce_states(e, "", 0);
 	put(e, ");\n");
 	combine_call(e, "\t\t");
 	split_text(e);
 	put(e, "\t\tif (lane == 0 && m < A.nmap)\n\t\t\tfinish(A, m");
-	states(e, "", 0);
+	reduce_states(e, "", 0);
 	put(e, ");\n\t}\n}\n");
+}
+
+void reduce_parts(struct emit *e)
+{
+	part_text(e);
+	combine_text(e);
 }
 
 void reduce_emit(struct emit *e)
@@ -407,8 +413,7 @@ void reduce_emit(struct emit *e)
 	emit_fail(e);
 	emit_point(e);
 	emit_splits(e);
-	part_text(e);
-	combine_text(e);
+	reduce_parts(e);
 	finish_text(e);
 	kernel_text(e);
 }
@@ -440,6 +445,8 @@ static int64_t lanes_for(const struct kernel *k, const struct cuda_text *t, cons
 		most = 32;
 	else if (k->inner && n <= WARP_ROWS && k->nmap >= (int64_t)d->sms * STRIP)
 		most = 32;
+	else if (!k->inner && k->scans && k->nmap >= (int64_t)d->sms * BLOCK)
+		most = 1;
 	else if (!k->inner)
 		most = k->nmap >= STRIP ? BLOCK / STRIP : BLOCK / power_below(2 * k->nmap - 1);
 	return fit < most ? fit : most;
