@@ -271,6 +271,8 @@ int main(int argc, char **argv)
 		test[ntest++] = map_tests[i];
 	for (int i = 0; reduce_tests[i]; i++)
 		test[ntest++] = reduce_tests[i];
+	for (int i = 0; scan_tests[i]; i++)
+		test[ntest++] = scan_tests[i];
 	for (int i = 0; op_tests[i]; i++)
 		test[ntest++] = op_tests[i];
 	n = ntest;
