@@ -70,7 +70,8 @@ struct launch {
 /* Kernel to text. plan is for checks. Gives t (text.text with buf_free, arg with free()). 0, or -1 when memory ran out. */
 int cuda_text_make(const struct plan *plan, const struct kernel *k, gx_math math, struct cuda_text *t);
 void cuda_text_free(struct cuda_text *t);
-/* Geometry for the launches of one run, their number is l->phases; needs only the kernel and the device. A grid[0] of 0 means: nothing to do. */
+/* Geometry for the launches of one run, l->phases of them; needs only the kernel and the device. A grid[0] of 0 means: nothing to
+ * do. */
 void cuda_launch_make(const struct kernel *k, const struct cuda_text *t, const struct device_info *d, struct launch *l);
 /* The argument struct for one launch: t->args_size bytes at `args` (8-byte aligned). address: one entry for each kernel->buf;
  * scratch, counters, error: device addresses (0 where the launch needs none). The runtime and the emulator both use it. */

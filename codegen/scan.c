@@ -60,8 +60,10 @@ static void inner_text(struct emit *e, int i, int n)
 	put(e, ";\n\t\t\tbefore[u] = total;\n");
 	fold_in(e, i, "\t\t\t", "total", "b");
 	put(e,
-		"\t\t}\n\t} else {\n\t\t%s *const sums = (%s *)box;\n\t\tconst unsigned first = threadIdx.x / 32 - lane / 32;\n\n\t\t__syncthreads();\n"
-		"\t\tif (lane %% 32 == 31) {\n#pragma unroll\n\t\t\tfor (int u = 0; u < %d; u++)\n\t\t\t\tsums[u * %d + threadIdx.x / 32] = v[u];\n\t\t}\n"
+		"\t\t}\n\t} else {\n\t\t%s *const sums = (%s *)box;\n\t\tconst unsigned first = threadIdx.x / 32 - lane / 32;\n\n"
+		"\t\t__syncthreads();\n"
+		"\t\tif (lane %% 32 == 31) {\n#pragma unroll\n\t\t\tfor (int u = 0; u < %d; u++)\n"
+		"\t\t\t\tsums[u * %d + threadIdx.x / 32] = v[u];\n\t\t}\n"
 		"\t\t__syncthreads();\n#pragma unroll\n\t\tfor (int u = 0; u < %d; u++)\n\t\t\tfor (unsigned w = 0; w < A.lanes / 32; w++) {\n"
 		"\t\t\t\tif (w == lane / 32)\n\t\t\t\t\tbefore[u] = total;\n",
 		t, t, n, BLOCK / 32, n);
@@ -101,7 +103,8 @@ static void scan_text(struct emit *e, int i, int n)
 	const char *t = ctype(fold_at(e, i)->type);
 
 	put(e,
-		"static __device__ __forceinline__ void scan%d_%d(const struct args &A, const unsigned lane, unsigned long long *const box, %s *const v, %s &f",
+		"static __device__ __forceinline__ void scan%d_%d(const struct args &A, const unsigned lane, unsigned long long *const box, "
+		"%s *const v, %s &f",
 		i, n, t, t);
 	put(e, is_sum(e, i) ? ", double &l)\n{\n\tconst double c = l != 0 ? f + l : f;\n" : ")\n{\n\tconst %s c = f;\n", t);
 	put(e, "\t%s total = ", t);
@@ -141,8 +144,8 @@ static void scans_text(struct emit *e)
 
 static void finish_text(struct emit *e)
 {
-	put(e, "/* The tail, at element r of row m. */\nstatic __device__ __forceinline__ void finish(const struct args &A, const %s m, const %s r",
-		e->idx, e->idx);
+	put(e, "/* The tail, at element r of row m. */\n");
+	put(e, "static __device__ __forceinline__ void finish(const struct args &A, const %s m, const %s r", e->idx, e->idx);
 	reduce_states(e, "", 1);
 	put(e, ")\n{\n");
 	emit_pointers(e, &e->k->tail, &e->tail);
@@ -166,7 +169,8 @@ static void values_text(struct emit *e, int n, const char *tabs)
 static void scan_calls(struct emit *e, int n, const char *tabs)
 {
 	for (int i = 0; i < e->k->nfold; i++)
-		put(e, is_sum(e, i) ? "%sscan%d_%d(A, lane, box, g%d, f%d, l%d);\n" : "%sscan%d_%d(A, lane, box, g%d, f%d);\n", tabs, i, n, i, i, i);
+		put(e, is_sum(e, i) ? "%sscan%d_%d(A, lane, box, g%d, f%d, l%d);\n" : "%sscan%d_%d(A, lane, box, g%d, f%d);\n", tabs, i, n,
+			i, i, i);
 }
 
 static void finish_call(struct emit *e, const char *element, const char *u)
@@ -240,7 +244,8 @@ static void row_text(struct emit *e)
 	put(e, "\tconst %s tile = A.lanes * %d;\n\t%s r = 0, hi = A.nreduce;\n", e->idx, e->t->per_thread, e->idx);
 	states_text(e, "\t", 1);
 	put(e,
-		"\tif (A.splits > 1) {\n\t\tconst unsigned long long tiles = hi / tile + (hi %% tile != 0), all = (unsigned long long)A.nmap * A.splits;\n"
+		"\tif (A.splits > 1) {\n\t\tconst unsigned long long all = (unsigned long long)A.nmap * A.splits;\n"
+		"\t\tconst unsigned long long tiles = hi / tile + (hi %% tile != 0);\n"
 		"\t\tconst unsigned long long end = tiles * (part + 1) / A.splits * tile;\n"
 		"\t\tr = (%s)(tiles * part / A.splits * tile);\n\t\thi = end < hi ? (%s)end : hi;\n\t\tif (part > 0 && m < A.nmap) {\n",
 		e->idx, e->idx);
@@ -284,7 +289,8 @@ static void totals_text(struct emit *e)
 static void chain_text(struct emit *e)
 {
 	put(e,
-		"static __device__ __noinline__ void chain_parts(const struct args &A, const %s m, const unsigned lane, unsigned long long *const box)\n{\n"
+		"static __device__ __noinline__ void chain_parts(const struct args &A, const %s m, const unsigned lane, "
+		"unsigned long long *const box)\n{\n"
 		"\tconst unsigned long long all = (unsigned long long)A.nmap * A.splits;\n",
 		e->idx);
 	states_text(e, "\t", 1);

@@ -134,8 +134,8 @@ static void explain_kernel(const struct plan *p, int number, struct buf *b)
 	if (k->reduces) {
 		for (int f = 0; f < k->nfold; f++)
 			buf_fmt(b, "%s%s", f ? ", " : "", red_table[k->fold[f].red].name);
-		buf_fmt(b, k->scans ? ", every step, of %lld element%s in each of %lld row%s" : " of %lld element%s for each of %lld result%s", (long long)k->nreduce, k->nreduce == 1 ? "" : "s", (long long)k->nmap,
-			k->nmap == 1 ? "" : "s");
+		buf_fmt(b, k->scans ? ", every step, of %lld element%s in each of %lld row%s" : " of %lld element%s for each of %lld result%s",
+			(long long)k->nreduce, k->nreduce == 1 ? "" : "s", (long long)k->nmap, k->nmap == 1 ? "" : "s");
 	} else {
 		buf_fmt(b, "elementwise over %lld point%s", (long long)k->nmap, k->nmap == 1 ? "" : "s");
 	}

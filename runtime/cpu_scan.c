@@ -5,22 +5,13 @@
  * inside a unit elements are folded one after the other, and each is then folded with the carry, which is what all units before it
  * gave. Carries of float sums are kept in two numbers (Knuth's two-sum), so that their error does not grow with the length. Long rows
  * are cut into parts of a fixed number of points: a first pass folds each part, and the parts before it give a part its first carry. */
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/fault.h"
-#include "runtime/cpu.h"
+#include "runtime/cpu_carry.h"
 
 enum { STRIP = 2048, FEW_ROWS = 64, FEW_COLUMNS = 512 };
-
-/* The running folds of one fold of the kernel, side by side. */
-struct carries {
-	char *local;                 /* of the unit at hand */
-	char *carry;                 /* of the units before it */
-	double *low;                 /* float sums: what carry lacks */
-	char *base;                  /* carry and low in one */
-};
 
 /* One thread's. */
 struct worker {
@@ -57,85 +48,13 @@ static size_t size_of(const struct scan *q, int f)
 	return type_table[fold_at(q, f)->type].bytes;
 }
 
-static int is_sum(const struct scan *q, int f)
-{
-	return fold_at(q, f)->red == RED_SUM && fold_at(q, f)->type == GX_FLOAT64;
-}
-
 /* Rows of reductions.def that any order gives the same bits of need no units in columns. */
 static int in_units(const struct scan *q, int f)
 {
 	return fold_at(q, f)->type == GX_FLOAT64 && (fold_at(q, f)->red == RED_SUM || fold_at(q, f)->red == RED_PROD);
 }
 
-/* Folds of nothing. A float sum of nothing is -0 here: what comes first stays as it is. */
-static void nothing(const struct scan *q, int f, void *p, int64_t n)
-{
-	double *d = p;
-
-	loop_identity(fold_at(q, f)->red, fold_at(q, f)->type)(p, (size_t)n);
-	for (int64_t i = 0; is_sum(q, f) && i < n; i++)
-		d[i] = -0.0;
-}
-
 /* ---- carries ---- */
-
-static void carries_free(struct carries *c)
-{
-	free(c->local);
-	free(c->carry);
-	free(c->low);
-	free(c->base);
-}
-
-static int carries_make(struct carries *c, int64_t n)
-{
-	c->local = gx_malloc((size_t)(n + LOOP_PAD) * 8);
-	c->carry = gx_malloc((size_t)(n + LOOP_PAD) * 8);
-	c->low = gx_malloc((size_t)(n + LOOP_PAD) * 8);
-	c->base = gx_malloc((size_t)(n + LOOP_PAD) * 8);
-	return c->local && c->carry && c->low && c->base ? 0 : -1;
-}
-
-/* What the numbers from..from+n stand for, in one number each. */
-static void rebase(const struct scan *q, int f, struct carries *c, int64_t from, int64_t n)
-{
-	const double *carry = (const double *)c->carry + from, *low = c->low + from;
-	double *base = (double *)c->base + from;
-	size_t size = size_of(q, f);
-
-	if (!is_sum(q, f)) {
-		memcpy(c->base + (size_t)from * size, c->carry + (size_t)from * size, (size_t)n * size);
-		return;
-	}
-	for (int64_t i = 0; i < n; i++)
-		base[i] = low[i] != 0 ? carry[i] + low[i] : carry[i];
-}
-
-/* Fold `values` into the n carries from number `from` on. */
-static void advance(const struct scan *q, int f, struct carries *c, int64_t from, const void *values, int64_t n)
-{
-	double *carry = (double *)c->carry + from, *low = c->low + from;
-	const double *v = values;
-
-	if (!is_sum(q, f)) {
-		loop_zip(fold_at(q, f)->red, fold_at(q, f)->type)(c->carry + (size_t)from * size_of(q, f), values, (size_t)n);
-		return;
-	}
-	for (int64_t i = 0; i < n; i++) {
-		double s = carry[i] + v[i], b = s - carry[i], l = low[i] + ((carry[i] - (s - b)) + (v[i] - b));
-
-		low[i] = isfinite(s) ? l : 0;
-		carry[i] = s;
-	}
-}
-
-static void begin(const struct scan *q, int f, struct carries *c, int64_t n)
-{
-	nothing(q, f, c->local, n);
-	nothing(q, f, c->carry, n);
-	memset(c->low, 0, (size_t)n * sizeof *c->low);
-}
 
 /* Start n running folds; with parts, from the carries of number `from` on. */
 static void start(struct scan *q, struct worker *w, int64_t from, int64_t n)
@@ -143,12 +62,12 @@ static void start(struct scan *q, struct worker *w, int64_t from, int64_t n)
 	for (int f = 0; f < q->k->nfold; f++) {
 		struct carries *c = &w->run[f];
 
-		begin(q, f, c, n);
+		carries_begin(fold_at(q, f), c, n);
 		if (q->parts > 1 && !q->totals) {
 			memcpy(c->carry, q->part[f].carry + (size_t)from * size_of(q, f), (size_t)n * size_of(q, f));
 			memcpy(c->low, q->part[f].low + from, (size_t)n * sizeof *c->low);
 		}
-		rebase(q, f, c, 0, n);
+		carries_rebase(fold_at(q, f), c, 0, n);
 	}
 }
 
@@ -159,7 +78,7 @@ static void finish(struct scan *q, struct worker *w, int64_t to, int64_t n)
 		struct carries *c = &w->run[f];
 
 		if (q->columns && in_units(q, f))
-			advance(q, f, c, 0, c->local, n);
+			carries_advance(fold_at(q, f), c, 0, c->local, n);
 		memcpy(q->part[f].carry + (size_t)to * size_of(q, f), c->carry, (size_t)n * size_of(q, f));
 		memcpy(q->part[f].low + to, c->low, (size_t)n * sizeof *c->low);
 	}
@@ -178,12 +97,12 @@ static void chain_parts(struct scan *q, int64_t first, int64_t end)
 			double *low = all->low + p * n, *more = (double *)c->base;
 
 			if (p % q->parts == 0)
-				begin(q, f, c, n);
+				carries_begin(fold_at(q, f), c, n);
 			memcpy(c->local, total, bytes);
 			memcpy(more, low, (size_t)n * sizeof *low);
 			memcpy(total, c->carry, bytes);
 			memcpy(low, c->low, (size_t)n * sizeof *low);
-			advance(q, f, c, 0, c->local, n);
+			carries_advance(fold_at(q, f), c, 0, c->local, n);
 			for (int64_t i = 0; i < n; i++)
 				c->low[i] += more[i];
 		}
@@ -222,16 +141,16 @@ static void row_fold(struct scan *q, struct worker *w, int f, int64_t place, int
 			for (char *u = d; u < d + (size_t)m * size; u += SCAN_UNIT * size) {
 				memcpy(unit, u + (SCAN_UNIT - 1) * size, size);
 				loop_lift(red, t)(u, NULL, SCAN_UNIT, c->base);
-				advance(q, f, c, 0, unit, 1);
-				rebase(q, f, c, 0, 1);
+				carries_advance(fold_at(q, f), c, 0, unit, 1);
+				carries_rebase(fold_at(q, f), c, 0, 1);
 			}
 		} else {
 			(narrow ? loop_scan_sum_f32() : loop_scan(red, t))(d, v, (size_t)m, c->local);
 			loop_lift(red, t)(d, NULL, (size_t)m, c->base);
 			if (in + m == SCAN_UNIT) {
-				advance(q, f, c, 0, c->local, 1);
-				rebase(q, f, c, 0, 1);
-				nothing(q, f, c->local, 1);
+				carries_advance(fold_at(q, f), c, 0, c->local, 1);
+				carries_rebase(fold_at(q, f), c, 0, 1);
+				carries_nothing(fold_at(q, f), c->local, 1);
 			}
 		}
 		v += (size_t)m * width;
@@ -246,9 +165,10 @@ static void row_total(struct scan *q, struct worker *w, int f, int at, int n)
 {
 	char total[8];
 
-	nothing(q, f, total, 1);
-	(q->plan[f]->narrow ? loop_fold_sum_f32() : loop_fold(fold_at(q, f)->red, fold_at(q, f)->type))(total, values_of(q, w, f, at), (size_t)n);
-	advance(q, f, &w->run[f], 0, total, 1);
+	carries_nothing(fold_at(q, f), total, 1);
+	(q->plan[f]->narrow ? loop_fold_sum_f32() : loop_fold(fold_at(q, f)->red, fold_at(q, f)->type))(total, values_of(q, w, f, at),
+		(size_t)n);
+	carries_advance(fold_at(q, f), &w->run[f], 0, total, 1);
 }
 
 /* The body's values at n points from `at` on; their folds go to where the tail would move them, if it would only do that. */
@@ -368,9 +288,9 @@ static void column_fold(struct scan *q, struct worker *w, int f, int64_t row, in
 			loop_zip(red, t)(d, c->local + from, (size_t)n);
 	}
 	if (units && row % SCAN_UNIT == SCAN_UNIT - 1) {
-		advance(q, f, c, column, c->local + from, n);
-		rebase(q, f, c, column, n);
-		nothing(q, f, c->local + from, n);
+		carries_advance(fold_at(q, f), c, column, c->local + from, n);
+		carries_rebase(fold_at(q, f), c, column, n);
+		carries_nothing(fold_at(q, f), c->local + from, n);
 	}
 }
 

@@ -172,7 +172,8 @@ static __device__ __forceinline__ void scan_part(const struct args &A, const uns
 	unsigned r = 0, hi = A.nreduce;
 	long long f0 = 0;
 	if (A.splits > 1) {
-		const unsigned long long tiles = hi / tile + (hi % tile != 0), all = (unsigned long long)A.nmap * A.splits;
+		const unsigned long long all = (unsigned long long)A.nmap * A.splits;
+		const unsigned long long tiles = hi / tile + (hi % tile != 0);
 		const unsigned long long end = tiles * (part + 1) / A.splits * tile;
 		r = (unsigned)(tiles * part / A.splits * tile);
 		hi = end < hi ? (unsigned)end : hi;

@@ -375,7 +375,8 @@ static __device__ __forceinline__ void scan_part(const struct args &A, const uns
 	double l0 = 0;
 	float f1 = (float)-__int_as_float(0x7f800000);
 	if (A.splits > 1) {
-		const unsigned long long tiles = hi / tile + (hi % tile != 0), all = (unsigned long long)A.nmap * A.splits;
+		const unsigned long long all = (unsigned long long)A.nmap * A.splits;
+		const unsigned long long tiles = hi / tile + (hi % tile != 0);
 		const unsigned long long end = tiles * (part + 1) / A.splits * tile;
 		r = (unsigned)(tiles * part / A.splits * tile);
 		hi = end < hi ? (unsigned)end : hi;
