@@ -45,7 +45,7 @@ static void port_args(struct emit *e, int i, int size)
 {
 	const struct kernel *k = e->k;
 	const struct port *p = &k->port[i];
-	int axes = p->in_tail ? k->nkept : k->rank;
+	int axes = port_rank(k, p);
 
 	if (size == 8)
 		arg_add(e, ARG_OFFSET, 8, (unsigned)i, 0);
@@ -106,6 +106,8 @@ void args_make(struct emit *e)
 	if (e->k->reduces && alone) {
 		arg_add(e, ARG_SPLITS, 4, 0, 0);
 		arg_add(e, ARG_LANES, 4, 0, 0);
+		if (e->k->scans)
+			arg_add(e, ARG_PHASE, 4, 0, 0);
 	}
 	e->t->args_size = (e->t->args_size + 7) / 8 * 8;
 	e->t->by_pointer = e->t->args_size > PARAMETER_BYTES;
@@ -141,6 +143,7 @@ static void declare(struct emit *e, struct buf *b, const struct arg *a)
 	case ARG_SIZE: buf_fmt(b, "\tlong long size%u;\n", a->index); return;
 	case ARG_SPLITS: buf_str(b, "\tunsigned splits;\n"); return;
 	case ARG_LANES: buf_str(b, "\tunsigned lanes;\n"); return;
+	case ARG_PHASE: buf_str(b, "\tunsigned phase;\n"); return;
 	case ARG_SCRATCH: buf_str(b, "\tunsigned long long *scratch;\n"); return;
 	case ARG_COUNTERS: buf_str(b, "\tunsigned *counters;\n"); return;
 	case ARG_ERROR: buf_str(b, "\tstruct failure *error;\n"); return;
@@ -209,6 +212,7 @@ void cuda_args_fill(const struct plan *plan, const struct unit *u, const struct 
 		case ARG_SIZE: v = (uint64_t)plan->check[a->index].size; break;
 		case ARG_SPLITS: v = l->splits; break;
 		case ARG_LANES: v = l->lanes; break;
+		case ARG_PHASE: v = l->phase; break;
 		case ARG_SCRATCH: v = scratch; break;
 		case ARG_COUNTERS: v = counters; break;
 		case ARG_ERROR: v = error; break;

@@ -66,7 +66,9 @@ static void make(struct emit *e)
 	if (e->rows)
 		rows_emit(e);
 	else if (!phase_begin(e, 0)) {
-		if (e->k->reduces)
+		if (e->k->scans)
+			scan_emit(e);
+		else if (e->k->reduces)
 			reduce_emit(e);
 		else
 			map_emit(e);
@@ -130,9 +132,11 @@ void cuda_launch_make(
 	memset(l, 0, sizeof *l);
 	l->grid[1] = l->grid[2] = 1;
 	l->block = (unsigned)t->block;
-	l->splits = l->lanes = 1;
+	l->splits = l->lanes = l->phases = 1;
 	if (u->nphase > 1)
 		rows_launch(u->phase, t, l);
+	else if (u->phase->scans)
+		scan_launch(u->phase, t, d, l);
 	else if (u->phase->reduces)
 		reduce_launch(u->phase, t, d, l);
 	else

@@ -21,6 +21,7 @@ enum arg_kind {
 	ARG_SIZE,       /* plan->check[index].size */
 	ARG_SPLITS,     /* launch.splits */
 	ARG_LANES,      /* launch.lanes */
+	ARG_PHASE,      /* launch.phase */
 	ARG_SCRATCH,    /* device scratch of launch.scratch bytes */
 	ARG_COUNTERS,   /* device array of launch.counters uint32, zero before and after each launch */
 	ARG_ERROR       /* device struct device_failure; kernels return at once when a kernel before them has set it */
@@ -64,6 +65,8 @@ struct launch {
 	unsigned lanes;        /* threads of a block that share one output of a reduction: a power of two */
 	size_t scratch;        /* bytes of scratch */
 	unsigned counters;     /* uint32 counters */
+	unsigned phases;       /* launches, one after the other, with the same scratch */
+	unsigned phase;        /* which of them this one is */
 };
 
 /* What one launch does: a kernel of the plan, or a row program whose rows stay in registers from phase to phase. */
@@ -92,7 +95,7 @@ const struct kbuf *unit_buffer(const struct unit *u, int i);
 /* Unit to text. plan is for checks. Gives t (text.text with buf_free, arg with free()). 0, or -1 when memory ran out. */
 int cuda_text_make(const struct plan *plan, const struct unit *u, gx_math math, struct cuda_text *t);
 void cuda_text_free(struct cuda_text *t);
-/* Geometry for one launch; needs only the unit and the device. A grid[0] of 0 means: nothing to do. */
+/* Geometry for the launches of one run, l->phases of them; needs only the unit and the device. A grid[0] of 0 means: nothing to do. */
 void cuda_launch_make(const struct unit *u, const struct cuda_text *t, const struct device_info *d, struct launch *l);
 /* The argument struct for one launch: t->args_size bytes at `args` (8-byte aligned). address: one entry for each unit_buffer;
  * scratch, counters, error: device addresses (0 where the launch needs none). The runtime and the emulator both use it. */

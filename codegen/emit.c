@@ -21,7 +21,7 @@ static unsigned port_axes(const struct kernel *k, const struct port *p)
 {
 	unsigned axes = 0;
 
-	for (int a = 0; a < (p->in_tail ? k->nkept : k->rank); a++)
+	for (int a = 0; a < port_rank(k, p); a++)
 		if (p->access.stride[a] != 0)
 			axes |= 1u << a;
 	return axes;

@@ -181,6 +181,10 @@ void reduce_emit(struct emit *e);
 void rows_emit(struct emit *e);
 void reduce_launch(
 	const struct kernel *k, const struct cuda_text *t, const struct device_info *d, struct launch *l);
+void reduce_part(struct emit *e); /* the function fold_part */
+void scan_emit(struct emit *e);
+void scan_launch(
+	const struct kernel *k, const struct cuda_text *t, const struct device_info *d, struct launch *l);
 
 static inline const char *ctype(gx_dtype t) { return type_table[t].ctype; }
 static inline const char *abbr(gx_dtype t) { return type_table[t].abbr; }

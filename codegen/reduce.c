@@ -49,7 +49,7 @@ static void rest_text(struct emit *e)
 }
 
 /* What one thread folds: elements lo..hi of output m, tile by tile, then one by one. */
-static void part_text(struct emit *e)
+void reduce_part(struct emit *e)
 {
 	put(e,
 		"static __device__ __forceinline__ void fold_part(const struct args &A, const %s m, const unsigned lane, const unsigned part",
@@ -189,7 +189,7 @@ void reduce_emit(struct emit *e)
 	emit_fail(e);
 	emit_point(e);
 	emit_splits(e);
-	part_text(e);
+	reduce_part(e);
 	fold_combine(e);
 	finish_text(e);
 	kernel_text(e);
@@ -222,6 +222,8 @@ static int64_t lanes_for(const struct kernel *k, const struct cuda_text *t, cons
 		most = 32;
 	else if (k->inner && n <= WARP_ROWS && k->nmap >= (int64_t)d->sms * STRIP)
 		most = 32;
+	else if (!k->inner && k->scans && k->nmap >= (int64_t)d->sms * BLOCK)
+		most = 1;
 	else if (!k->inner)
 		most = k->nmap >= STRIP ? BLOCK / STRIP : BLOCK / power_below(2 * k->nmap - 1);
 	return fit < most ? fit : most;

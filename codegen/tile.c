@@ -30,7 +30,7 @@ int tile_can_vector(const struct emit *e)
 	const struct kernel *k = e->k;
 	int outer = k->reduces ? k->nkept : 0;
 
-	if (k->rank - outer != 1 || e->body.checks || (k->reduces && !k->inner))
+	if (k->scans || k->rank - outer != 1 || e->body.checks || (k->reduces && !k->inner))
 		return 0;
 	for (int i = 0; i < k->body.n; i++) {
 		const struct step *s = &k->body.step[i];

@@ -1,4 +1,4 @@
-/* call.c -- a call to its value: the program's defs are inlined, then reductions, makers (arange, reshape ...), conversions, the
+/* call.c -- a call to its value: the program's defs are inlined, then reductions, scans, makers (arange, reshape ...), conversions, the
  * functions of ops/functions.def and the rows of the op table are tried. A def's parameters are bound to values, not text, so nested
  * calls cost what their results cost. */
 #include "ir/check.h"
@@ -24,6 +24,7 @@ static void suggest_function(struct check_state *c, const char *name)
 		diag_suggest(&s, type_table[i].abbr);
 	}
 	suggest_reductions(&s);
+	suggest_scans(&s);
 	suggest_makes(&s);
 	for (size_t i = 0; i < c->ndef; i++)
 		diag_suggest(&s, c->def[i]->name);
@@ -169,17 +170,10 @@ static struct val unknown_function(struct check_state *c, const struct ast *n)
 
 int not_yet(struct check_state *c, const struct ast *n, const char *name)
 {
-	static const char *const later[] = {"cumsum", "cumprod", "cummin", "cummax", "cumulative_sum", "cumulative_prod"};
-
 	if (!strcmp(name, "matmul")) {
 		fail(c, GX_UNSUPPORTED, n->at, "matrix multiplication (`@`) is not supported yet");
 		return 1;
 	}
-	for (size_t i = 0; i < sizeof later / sizeof *later; i++)
-		if (!strcmp(name, later[i])) {
-			fail(c, GX_UNSUPPORTED, n->at, "scans such as `%s` are not supported yet", name);
-			return 1;
-		}
 	return 0;
 }
 
@@ -249,7 +243,7 @@ struct val call_value(struct check_state *c, const struct ast *n)
 	}
 	if (not_yet(c, n, name))
 		return poison();
-	if (!n->infix && (reduce_call(c, &k, &out) || make_call(c, &k, &out))) {
+	if (!n->infix && (reduce_call(c, &k, &out) || scan_call(c, &k, &out) || make_call(c, &k, &out))) {
 		out.span = n->span;
 		return out;
 	}

@@ -177,7 +177,7 @@ static struct val attribute(struct check_state *c, const struct ast *n)
 	v = fail(c, GX_NAME, n->at, "arrays have no attribute `%s`, only .T", n->name);
 	if (!strcmp(n->name, "shape") || !strcmp(n->name, "size"))
 		diag_hint(c->diag, "%s", n->name[1] == 'h' ? "shape(a, axis) is the extent of an axis" : "size(a) is the number of elements");
-	else if (reduction_known(n->name) || op_any(n->name) != OP_NONE)
+	else if (reduction_known(n->name) || scan_known(n->name) || op_any(n->name) != OP_NONE)
 		diag_hint(c->diag, "%s(%s)", n->name, span_text(c, n->kid->span));
 	return v;
 }

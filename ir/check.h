@@ -1,6 +1,6 @@
 /* check.h -- AST to IR: names, promotion, broadcasting, choice of operations; every type and shape error is found here.
- * The public entry is check_program; the rest is shared between check.c, value.c, call.c, elementwise.c, index.c, reduce.c, make.c
- * and types.c. */
+ * The public entry is check_program; the rest is shared between check.c, value.c, call.c, elementwise.c, index.c, reduce.c, scan.c,
+ * make.c and types.c. */
 #ifndef IR_CHECK_H
 #define IR_CHECK_H
 
@@ -93,17 +93,21 @@ struct val apply1(struct check_state *c, const char *op, struct val a, struct sp
 struct val apply2(struct check_state *c, const char *op, struct val a, struct val b, struct span at);
 struct val choose(struct check_state *c, struct val cond, struct val a, struct val b, struct span at);
 
-/* index.c, reduce.c, make.c: 1 when the name is theirs (then *out is set). */
+/* index.c, reduce.c, scan.c, make.c: 1 when the name is theirs (then *out is set). */
 struct val index_value(struct check_state *c, const struct ast *n);
 struct val gather_axis(struct check_state *c, struct val a, int axis, struct val index);   /* in range by construction */
 struct val transpose_value(struct check_state *c, struct val a, const int *order);
 int reduce_call(struct check_state *c, struct call *k, struct val *out);
+int scan_call(struct check_state *c, struct call *k, struct val *out);
 int make_call(struct check_state *c, struct call *k, struct val *out);
 int reduction_known(const char *name);
+int scan_known(const char *name);
 int make_known(const char *name);
 void suggest_reductions(struct suggestion *s);
+void suggest_scans(struct suggestion *s);
 void suggest_makes(struct suggestion *s);
 void reductions_table(struct buf *b);   /* Markdown, for --ops and docs/LANGUAGE.md */
+void scans_table(struct buf *b);
 void makes_table(struct buf *b);
 
 /* check.c, call.c */
@@ -111,7 +115,7 @@ void scope_set(struct check_state *c, struct scope *s, const char *name, struct 
 struct scope *scope_inner(struct check_state *c);   /* for the body of a def */
 struct val call_value(struct check_state *c, const struct ast *n);
 struct val logical(struct check_state *c, const char *op, struct val *v, int n, struct span at);   /* and, or, not */
-int not_yet(struct check_state *c, const struct ast *n, const char *name);   /* 1 after the error for what comes later: @, scans */
+int not_yet(struct check_state *c, const struct ast *n, const char *name);   /* 1 after the error for what comes later: @ */
 
 /* Keyword and argument helpers (value.c). */
 const struct ast *keyword(const struct call *k, const char *name);

@@ -13,7 +13,8 @@ struct root {
 	uint32_t value;
 	struct shape shape;     /* its domain without axes of extent 1 */
 	int axis[MAX_RANK];     /* which axis of the domain each of those is */
-	unsigned axes;          /* ROOT_REDUCE: reduced ones among them */
+	int scans;              /* ROOT_REDUCE: of a scan */
+	unsigned axes;          /* ROOT_REDUCE: reduced ones among them, or the scanned one */
 	int level;
 	int group;
 	int in_tail;
@@ -21,7 +22,8 @@ struct root {
 };
 
 struct group {
-	int level, reduces;
+	int level, reduces;     /* reduces: reductions or scans */
+	int scans;
 	int needed;             /* by a range check: runs before kernels that only write outputs */
 	int checks;
 	struct shape shape;     /* domain */

@@ -318,6 +318,34 @@ uint32_t ir_store(struct ir *ir, uint32_t v, const struct shape *s)
 	return ir_load_all(ir, d.source);
 }
 
+/* A constant gets a domain: the same constant on both sides of a condition over it. */
+static uint32_t with_domain(struct ir *ir, uint32_t v, const struct shape *s)
+{
+	struct access linear = {0, {0}};
+	uint32_t number;
+
+	if (!ir_is_const(ir, v))
+		return v;
+	shape_strides(s, linear.stride);
+	number = ir_iota(ir, s, GX_INT64, &linear);
+	return ir_op(ir, OP_WHERE, ir_op(ir, OP_EQ, number, ir_int(ir, GX_INT64, 0, 0), NO_VALUE), v, v);
+}
+
+/* The temporary of a reduction or scan, the same one for the same definition. */
+static uint32_t define(struct ir *ir, struct def *d, gx_dtype mem, const struct shape *s)
+{
+	for (size_t i = ir->ndef; i > 0; i--) {
+		const struct def *e = &ir->def[i - 1];
+
+		if (e->kind == d->kind && e->value == d->value && e->position == d->position && e->red == d->red && e->axes == d->axes &&
+			shape_same(&ir->source[e->source].shape, s))
+			return ir_load_all(ir, e->source);
+	}
+	d->source = temporary(ir, mem, s);
+	arena_push(ir->arena, ir->def, ir->ndef, ir->def_cap, *d);
+	return ir_load_all(ir, d->source);
+}
+
 uint32_t ir_reduce(struct ir *ir, enum red red, uint32_t v, uint32_t position, const struct shape *s, unsigned axes, struct shape *kept)
 {
 	struct def d = {.kind = DEF_REDUCE, .value = v, .position = position, .red = red, .axes = axes, .span = ir->span};
@@ -327,22 +355,16 @@ uint32_t ir_reduce(struct ir *ir, enum red red, uint32_t v, uint32_t position, c
 	for (int k = 0; k < s->rank; k++)
 		if (axes >> k & 1)
 			kept->n[k] = 1;
-	if (ir_is_const(ir, v)) {   /* give it a domain: the same constant on both sides of a condition over it */
-		struct access linear = {0, {0}};
-		uint32_t number;
+	d.value = with_domain(ir, v, s);
+	return define(ir, &d, mem, kept);
+}
 
-		shape_strides(s, linear.stride);
-		number = ir_iota(ir, s, GX_INT64, &linear);
-		d.value = ir_op(ir, OP_WHERE, ir_op(ir, OP_EQ, number, ir_int(ir, GX_INT64, 0, 0), NO_VALUE), v, v);
-	}
-	for (size_t i = ir->ndef; i > 0; i--) {
-		const struct def *e = &ir->def[i - 1];
+uint32_t ir_scan(struct ir *ir, enum red red, uint32_t v, const struct shape *s, int axis)
+{
+	struct def d = {.kind = DEF_SCAN, .position = NO_VALUE, .red = red, .axes = 1u << axis, .span = ir->span};
 
-		if (e->kind == DEF_REDUCE && e->value == d.value && e->position == position && e->red == red && e->axes == axes &&
-			shape_same(&ir->source[e->source].shape, kept))
-			return ir_load_all(ir, e->source);
-	}
-	d.source = temporary(ir, mem, kept);
-	arena_push(ir->arena, ir->def, ir->ndef, ir->def_cap, d);
-	return ir_load_all(ir, d.source);
+	if (s->n[axis] == 1 || shape_count(s) == 0)
+		return v;
+	d.value = with_domain(ir, v, s);
+	return define(ir, &d, (gx_dtype)ir->ins[v].type, s);
 }

@@ -4,7 +4,7 @@
  * Value i of ins[] is computed from values before it, at every point of its domain (`shape`); a constant has no domain and
  * fits everywhere. All operands of an operation have its own domain: broadcasting, slicing, transposing, shifting and gathering
  * happened when the value was built, by rebuilding the expression with other loads (ir_view), so there are no view instructions.
- * What cannot be pushed to the loads is a *definition*: a reduction, or a value that is stored in a temporary; it makes
+ * What cannot be pushed to the loads is a *definition*: a reduction, a scan, or a value that is stored in a temporary; it makes
  * a new source that later loads read. Values are hash-consed: equal instructions are one instruction. */
 #ifndef IR_IR_H
 #define IR_IR_H
@@ -75,16 +75,16 @@ struct source {
 	const char *name;              /* the user's name or "t3"; for messages and dumps only */
 };
 
-enum def_kind { DEF_STORE, DEF_REDUCE };
+enum def_kind { DEF_STORE, DEF_REDUCE, DEF_SCAN };
 
 /* A definition of a temporary source, in order of dependence. */
 struct def {
 	enum def_kind kind;
 	uint32_t value;                /* what is stored or reduced */
 	uint32_t position;             /* DEF_REDUCE with a PAIR state: int64 value, the logical position; else NO_VALUE */
-	uint32_t source;               /* the temporary; same rank as the value's domain, reduced axes have extent 1 */
+	uint32_t source;               /* the temporary; same rank as the value's domain, reduced axes have extent 1, a scan keeps all */
 	enum red red;
-	unsigned axes;                 /* bit k: axis k is reduced */
+	unsigned axes;                 /* bit k: axis k is reduced; DEF_SCAN: the one axis along which it runs */
 	struct span span;              /* where it was written */
 };
 
@@ -160,6 +160,9 @@ uint32_t ir_reshape(struct ir *ir, uint32_t v, const struct shape *from, const s
 uint32_t ir_store(struct ir *ir, uint32_t v, const struct shape *s);
 /* Reduce over the axes in the mask; the result keeps them with extent 1 and has accumulator type. */
 uint32_t ir_reduce(struct ir *ir, enum red red, uint32_t v, uint32_t position, const struct shape *s, unsigned axes, struct shape *kept);
+
+/* Running folds along one axis, each with its own element; the result has the domain of v and accumulator type. */
+uint32_t ir_scan(struct ir *ir, enum red red, uint32_t v, const struct shape *s, int axis);
 
 int ir_is_const(const struct ir *ir, uint32_t v);
 /* 1: strides for `to` exist */

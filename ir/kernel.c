@@ -57,8 +57,8 @@ static struct access to_kernel(const struct builder *b, const struct root *r, co
 {
 	struct access out = {a->off, {0}};
 
-	for (int i = 0; i < (b->tail ? b->k->nkept : b->k->rank); i++) {
-		int axis = b->tail ? i : b->order[i];   /* in a tail the root's axes are the kept ones, in order */
+	for (int i = 0; i < (b->tail && !b->k->scans ? b->k->nkept : b->k->rank); i++) {
+		int axis = b->tail && !b->k->scans ? i : b->order[i];   /* in a tail the root's axes are the kept ones, in order */
 
 		out.stride[i] = a->stride[r->axis[axis]];
 	}
@@ -308,7 +308,7 @@ static int mergeable(const struct kernel *k, int a)
 	for (int i = 0; i < k->nport; i++) {
 		const struct port *p = &k->port[i];
 
-		if (p->in_tail && a >= k->nkept)
+		if (a >= port_rank(k, p))
 			continue;
 		if (p->access.stride[a] != p->access.stride[a + 1] * k->extent[a + 1])
 			return 0;
@@ -358,7 +358,7 @@ static void measure(struct kernel *k)
 			elements *= p->access.stride[a] ? (double)k->extent[a] : 1;
 		}
 		k->wide |= span > (double)narrow || p->ngather;
-		if (p->in_tail || p->buf < 0 || !k->reduces || k->buf[p->buf].written)
+		if (p->buf < 0 || !k->reduces || ((p->in_tail || k->buf[p->buf].written) && !k->scans))
 			continue;
 		inner += k->rank > k->nkept && llabs(p->access.stride[k->rank - 1]) == 1 ? elements : 0;
 		outer += k->nkept > 0 && llabs(p->access.stride[k->nkept - 1]) == 1 ? elements : 0;
@@ -394,6 +394,7 @@ struct kernel *kernel_build(struct grouping *g, int number, const struct group *
 	struct kernel *k = out;
 
 	k->reduces = group->reduces;
+	k->scans = group->scans;
 	b.where = arena_array(g->ir->arena, uint32_t, g->ir->nins + 1);
 	b.fold_of = arena_array(g->ir->arena, int, g->ir->ndef + 1);
 	order_axes(&b);

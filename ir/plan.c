@@ -2,7 +2,7 @@
  *
  * Every root has a level: how many definitions must have run before it. Reductions of one level, domain and axes share a kernel; so do
  * maps of one level and domain; a map rides along with a reduction over its domain, and a map over what a reduction kept, which needs
- * nothing later than that reduction, becomes the reduction's tail. */
+ * nothing later than that reduction, becomes the reduction's tail. A map over the domain of a scan becomes the scan's tail. */
 #include <string.h>
 
 #include "ir/group.h"
@@ -26,6 +26,7 @@ static void add_root(struct grouping *g, enum root_kind kind, int number, uint32
 	struct root r = {.kind = kind, .number = number, .value = value, .level = g->ir->level[value], .group = -1, .span = span};
 
 	squeeze(&r, s, axes);
+	r.scans = kind == ROOT_REDUCE && g->ir->def[number].kind == DEF_SCAN;
 	arena_push(g->ir->arena, g->root, g->nroot, g->root_cap, r);
 }
 
@@ -92,7 +93,7 @@ static void find_roots(struct grouping *g)
 		const struct shape *s = &ir->shape[ir->ins[d->value].shape];
 
 		if (g->def_group[i] == 0)
-			add_root(g, d->kind == DEF_REDUCE ? ROOT_REDUCE : ROOT_STORE, (int)i, d->value, s, d->axes, d->span);
+			add_root(g, d->kind == DEF_STORE ? ROOT_STORE : ROOT_REDUCE, (int)i, d->value, s, d->axes, d->span);
 	}
 	for (size_t i = 0; i < ir->ncheck; i++)
 		add_root(g, ROOT_CHECK, (int)i, ir->check[i].value, &ir->check[i].shape, 0, ir->check[i].span);
@@ -114,13 +115,15 @@ static void put(struct grouping *g, struct root *r, int group, int in_tail)
 
 static int group_for(struct grouping *g, const struct root *r, int reduces)
 {
-	struct group k = {.level = r->level, .reduces = reduces, .shape = r->shape, .axes = r->axes};
+	struct group k = {.level = r->level, .reduces = reduces, .scans = r->scans, .shape = r->shape, .axes = r->axes};
 
 	for (size_t i = 0; i < g->ngroup; i++) {
 		const struct group *o = &g->group[i];
 
 		if (o->level != r->level || !shape_same(&o->shape, &r->shape) || (reduces && (!o->reduces || o->axes != r->axes)))
 			continue;
+		if (o->scans != r->scans)
+			continue;   /* the body of a scan may run twice */
 		if (!reduces && o->reduces && r->kind == ROOT_CHECK)
 			continue;   /* a check numbers its points in logical order */
 		return (int)i;
@@ -134,7 +137,7 @@ static int kept_same(const struct group *k, const struct shape *s)
 	struct shape kept = {0, {0}};
 
 	for (int a = 0; a < k->shape.rank; a++)
-		if (!(k->axes >> a & 1))
+		if (k->scans || !(k->axes >> a & 1))
 			kept.n[kept.rank++] = k->shape.n[a];
 	return shape_same(&kept, s);
 }
@@ -187,7 +190,7 @@ static int tail_for(struct grouping *g, const struct root *r)
 			if (pass && from == best && !reads_in_order(ir, r, i, 0))
 				return -1;
 		}
-	if (best < 0 || !g->group[best].reduces || !kept_same(&g->group[best], &r->shape))
+	if (best < 0 || !g->group[best].reduces || (g->group[best].scans && r->kind == ROOT_CHECK) || !kept_same(&g->group[best], &r->shape))
 		return -1;
 	for (size_t j = 0; j < g->group[best].nroot; j++) {   /* what it loads from that kernel must not be stored by its body */
 		const struct root *o = &g->root[g->group[best].root[j]];

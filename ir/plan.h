@@ -1,7 +1,8 @@
 /* plan.h -- an IR grouped into kernels: what the CPU engine interprets and what codegen turns into CUDA C.
  *
  * A kernel visits every point of a domain and runs `body` there; a reducing kernel folds values over the last axes of its domain
- * (the first nkept axes are kept) and then runs `tail` once at every kept point. Both are flat SSA lists. Axes are collapsed:
+ * (the first nkept axes are kept) and then runs `tail` once at every kept point; a scanning kernel folds along its last axis and runs
+ * `tail` at every point, with what was folded up to there. Both are flat SSA lists. Axes are collapsed:
  * what touches memory is described by ports, each an affine access (plus gathers) over the kernel's own axes. Extents,
  * strides, offsets and numbers marked by_arg may never show in kernel text (they are arguments); ranks, types, the classes of strides
  * (0, 1, other), the index width and plain constants may, and of a row program the class of its rows' length. Kernels run in order;
@@ -40,7 +41,7 @@ struct code {
 
 struct port {
 	int buf;                       /* number in kernel->buf; -1: no memory, the access itself is the number (STEP_IOTA) */
-	int in_tail;                   /* 1: the access is over the kept axes only */
+	int in_tail;                   /* 1: the access is over the kept axes only (scans: over all, see port_rank) */
 	struct access access;          /* over the kernel's collapsed axes */
 	int ngather;
 	struct gather gather[MAX_RANK];/* value: a step of the same list */
@@ -61,7 +62,8 @@ struct fold {
 };
 
 struct kernel {
-	int reduces;                   /* 0: a map; 1: a reduction */
+	int reduces;                   /* 0: a map; 1: a reduction or a scan */
+	int scans;                     /* 1: a scan: along its last axis, and the tail runs at every point, with the fold so far */
 	int rank, nkept;               /* a map has nkept == rank */
 	int64_t extent[MAX_RANK];      /* outermost first; kept axes, then reduced ones */
 	int64_t nmap, nreduce;         /* products of the kept and the reduced extents */
@@ -118,6 +120,11 @@ struct plan *plan_make(struct ir *ir, int ninputs);
 void plan_print(const struct plan *p, struct buf *b);
 /* Why these kernels, bytes and operations, for people. */
 void plan_explain(const struct plan *p, struct buf *b);
+/* Axes of the port's access: in the tail of a reduction only the kept ones. */
+static inline int port_rank(const struct kernel *k, const struct port *p)
+{
+	return p->in_tail && !k->scans ? k->nkept : k->rank;
+}
 /* The operand type that picks an op's row and names its helper: the type of the last operand (of the first for a unary one). */
 gx_dtype step_type(const struct code *c, const struct step *s);
 

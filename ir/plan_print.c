@@ -33,7 +33,7 @@ static void print_port(const struct plan *p, const struct kernel *k, const struc
 		buf_char(b, ' ');
 		name_of(p, &k->buf[port->buf], b);
 	}
-	print_access(&port->access, port->in_tail ? k->nkept : k->rank, b);
+	print_access(&port->access, port_rank(k, port), b);
 	for (int i = 0; i < port->ngather; i++)
 		buf_fmt(b, " + %%%u*%lld", port->gather[i].value, (long long)port->gather[i].stride);
 }
@@ -100,7 +100,8 @@ void plan_print(const struct plan *p, struct buf *b)
 	for (int i = 0; i < p->nkernel; i++) {
 		const struct kernel *k = &p->kernel[i];
 
-		buf_fmt(b, "kernel %d: %s over ", i, k->reduces ? k->inner ? "reduction (inner)" : "reduction (outer)" : "map");
+		buf_fmt(b, "kernel %d: %s%s over ", i, k->scans ? "scan" : k->reduces ? "reduction" : "map",
+			!k->reduces ? "" : k->inner ? " (inner)" : " (outer)");
 		print_extents(k, b);
 		buf_fmt(b, ", %s offsets\n", k->wide ? "64-bit" : "32-bit");
 		print_code(p, k, &k->body, b);
@@ -139,8 +140,8 @@ static void explain_kernel(const struct plan *p, int number, struct buf *b)
 	if (k->reduces) {
 		for (int f = 0; f < k->nfold; f++)
 			buf_fmt(b, "%s%s", f ? ", " : "", red_table[k->fold[f].red].name);
-		buf_fmt(b, " of %lld element%s for each of %lld result%s", (long long)k->nreduce, k->nreduce == 1 ? "" : "s", (long long)k->nmap,
-			k->nmap == 1 ? "" : "s");
+		buf_fmt(b, k->scans ? ", every step, of %lld element%s in each of %lld row%s" : " of %lld element%s for each of %lld result%s",
+			(long long)k->nreduce, k->nreduce == 1 ? "" : "s", (long long)k->nmap, k->nmap == 1 ? "" : "s");
 	} else {
 		buf_fmt(b, "elementwise over %lld point%s", (long long)k->nmap, k->nmap == 1 ? "" : "s");
 	}
@@ -173,7 +174,9 @@ static void explain_kernel(const struct plan *p, int number, struct buf *b)
 			buf_str(b, "nothing");
 	}
 	buf_fmt(b, "\n  collapses to %d ax%s, %s offsets", k->rank, k->rank == 1 ? "is" : "es", k->wide ? "64-bit" : "32-bit");
-	if (k->reduces && k->tail.n)
+	if (k->scans && k->tail.n > 2)
+		buf_str(b, "; what follows the scan over the same points is in the same kernel");
+	else if (k->reduces && !k->scans && k->tail.n)
 		buf_str(b, "; what follows the reduction over the kept points is in the same kernel");
 	buf_char(b, '\n');
 }

@@ -88,10 +88,10 @@ static void print_def(const struct ir *ir, const struct def *d, struct buf *b)
 	if (d->kind == DEF_STORE) {
 		buf_fmt(b, "store %%%u", d->value);
 	} else {
-		buf_fmt(b, "%s %%%u", red_table[d->red].name, d->value);
+		buf_fmt(b, "%s%s %%%u", d->kind == DEF_SCAN ? "scan " : "", red_table[d->red].name, d->value);
 		if (d->position != NO_VALUE)
 			buf_fmt(b, " at %%%u", d->position);
-		buf_str(b, " over axes");
+		buf_str(b, d->kind == DEF_SCAN ? " along axis" : " over axes");
 		for (int k = 0; k < MAX_RANK; k++)
 			if (d->axes >> k & 1)
 				buf_fmt(b, " %d", k);

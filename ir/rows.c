@@ -66,7 +66,7 @@ static int own_row(const struct chain *c, const struct read *r)
 
 static int fits(const struct chain *c, const struct group *k)
 {
-	if (k->checks || !shape_same(&k->shape, &c->first->shape))
+	if (k->checks || k->scans || !shape_same(&k->shape, &c->first->shape))
 		return 0;
 	return !k->reduces || k->axes == c->first->axes;
 }
@@ -139,7 +139,7 @@ void rows_find(struct grouping *g, struct plan *p, const int *sequence, const in
 	for (int i = 0; i < p->nkernel; i++) {
 		struct chain c = {.g = g, .reading = reading, .first = &g->group[sequence[i]]};
 
-		if (taken[i] || !c.first->reduces || c.first->checks)
+		if (taken[i] || !c.first->reduces || c.first->scans || c.first->checks)
 			continue;
 		c.member = arena_array(a, int, p->nkernel + 1);
 		c.is_member = arena_array(a, uint8_t, g->ngroup + 1);

@@ -54,6 +54,20 @@ static int verify_load(struct ir *ir, uint32_t v, const struct ins *i)
 	return 0;
 }
 
+/* One axis, one value a state, a row for the type, and a result with the domain of what goes in. */
+static int verify_scan(struct ir *ir, const struct def *d)
+{
+	const struct ins *v = &ir->ins[d->value];
+
+	if (!d->axes || d->axes & (d->axes - 1))
+		return broken(ir, d->value, "scan along other than one axis");
+	if (red_table[d->red].state != ONE || !type_has((gx_dtype)v->type, red_table[d->red].cls) || d->position != NO_VALUE)
+		return broken(ir, d->value, "scan by a row that cannot");
+	if (v->shape == NO_VALUE || !shape_same(&ir->shape[v->shape], &ir->source[d->source].shape) || v->type != ir->source[d->source].mem)
+		return broken(ir, d->value, "scan with another domain or type than its source");
+	return 0;
+}
+
 int ir_verify(struct ir *ir)
 {
 	for (uint32_t v = 0; v < ir->nins; v++) {
@@ -76,8 +90,13 @@ int ir_verify(struct ir *ir)
 		if (i->kind == INS_CONST && i->shape != NO_VALUE)
 			return broken(ir, v, "constant with a domain");
 	}
-	for (size_t i = 0; i < ir->ndef; i++)
-		if (ir->def[i].value >= ir->nins || ir->source[ir->def[i].source].def != i)
+	for (size_t i = 0; i < ir->ndef; i++) {
+		const struct def *d = &ir->def[i];
+
+		if (d->value >= ir->nins || ir->source[d->source].def != i)
 			return broken(ir, (uint32_t)i, "definition without its source");
+		if (d->kind == DEF_SCAN && verify_scan(ir, d))
+			return -1;
+	}
 	return 0;
 }

@@ -89,6 +89,31 @@ fold_fn loop_zip_sum_f32(void)
 	return loops()->zip_sum_f32;
 }
 
+scan_fn loop_scan(enum red red, gx_dtype t)
+{
+	return loops()->scan[red][t];
+}
+
+scan_fn loop_scan_units(enum red red, gx_dtype t)
+{
+	return loops()->scan_units[red][t];
+}
+
+scan_fn loop_lift(enum red red, gx_dtype t)
+{
+	return loops()->lift[red][t];
+}
+
+scan_fn loop_scan_sum_f32(void)
+{
+	return loops()->scan_sum_f32;
+}
+
+scan_fn loop_scan_units_sum_f32(void)
+{
+	return loops()->scan_units_sum_f32;
+}
+
 moments_fn loop_moments(void)
 {
 	return loops()->moments;

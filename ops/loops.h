@@ -27,6 +27,16 @@ typedef void (*identity_fn)(void *acc, size_t n);
 fold_fn loop_fold(enum red red, gx_dtype t);
 fold_fn loop_zip(enum red red, gx_dtype t);
 identity_fn loop_identity(enum red red, gx_dtype t);   /* n accumulators of nothing */
+/* Running folds, exactly n values. loop_scan goes on from *acc and leaves it at the last; loop_scan_units takes whole units of SCAN_UNIT
+ * values, each from its own first value on (acc is ignored); loop_lift folds *acc into each of the n values at dst, from before them
+ * (values is ignored). The f32 ones are float64 sums of float32 values. */
+enum { SCAN_UNIT = 64 };
+typedef void (*scan_fn)(void *dst, const void *values, size_t n, void *acc);
+scan_fn loop_scan(enum red red, gx_dtype t);
+scan_fn loop_scan_units(enum red red, gx_dtype t);
+scan_fn loop_lift(enum red red, gx_dtype t);
+scan_fn loop_scan_sum_f32(void);
+scan_fn loop_scan_units_sum_f32(void);
 /* loop_fold and loop_zip of float64 sums on float32 values: the same bits as after a conversion. */
 fold_fn loop_fold_sum_f32(void);
 fold_fn loop_zip_sum_f32(void);

@@ -15,6 +15,34 @@
 #define QUOTE_(s) #s
 #define QUOTE(s) QUOTE_(s)
 
+/* Running folds, see loops.h. Each step waits for the one before it, so eight units run side by side. */
+#define SCANS(...) SCANS_(__VA_ARGS__)
+#define SCANS_(name, A, S, combine) \
+	static void scan_##name(void *dst, const void *values, size_t n, void *acc) \
+	{ \
+		const S *v = values; \
+		A *d = dst, a = *(A *)acc; \
+		for (size_t i = 0; i < n; i++) \
+			d[i] = a = combine(a, (A)v[i]); \
+		*(A *)acc = a; \
+	} \
+	static void units_##name(void *dst, const void *values, size_t n, void *acc) \
+	{ \
+		const S *v = values; \
+		A *d = dst, a[8] = {0}; \
+		(void)acc; \
+		for (; n >= 8 * SCAN_UNIT; n -= 8 * SCAN_UNIT, v += 8 * SCAN_UNIT, d += 8 * SCAN_UNIT) \
+			for (int i = 0; i < SCAN_UNIT; i++) \
+				for (int j = 0; j < 8; j++) { \
+					A x = (A)v[j * SCAN_UNIT + i]; \
+					d[j * SCAN_UNIT + i] = a[j] = i ? combine(a[j], x) : x; \
+				} \
+		for (; n; n -= SCAN_UNIT, v += SCAN_UNIT, d += SCAN_UNIT) { \
+			a[0] = d[0] = (A)v[0]; \
+			scan_##name(d + 1, v + 1, SCAN_UNIT - 1, a); \
+		} \
+	}
+
 #include "ops/loops_quick.h"
 #include "ops/loops_ranged.h"
 
@@ -245,6 +273,10 @@ static void fold_sum_f32_f64(void *acc, const void *values, size_t n)
 	*(double *)acc += lane[0];
 }
 
+#define ADD(a, b) ((a) + (b))
+SCANS(sum_f32_f64, double, float, ADD)
+#undef ADD
+
 static void zip_sum_f32_f64(void *acc, const void *values, size_t n)
 {
 	const float *v = values;
@@ -320,6 +352,8 @@ const struct loop_table PASTE(loops_, ISA) = {
 	.name = QUOTE(ISA),
 	.fold_sum_f32 = fold_sum_f32_f64,
 	.zip_sum_f32 = zip_sum_f32_f64,
+	.scan_sum_f32 = scan_sum_f32_f64,
+	.scan_units_sum_f32 = units_sum_f32_f64,
 	.moments = moments,
 	.moments_zip = moments_zip,
 	FROM_ALL(CAST_ENTRY)

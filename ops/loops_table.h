@@ -10,6 +10,8 @@ struct loop_table {
 	loop_fn pair[3][3][2][NTYPES];   /* of ADD, SUB, MUL: the first, the second, swapped */
 	loop_fn cast[NTYPES][NTYPES];   /* to, from */
 	fold_fn fold[NREDS][NTYPES], zip[NREDS][NTYPES];
+	scan_fn scan[NREDS][NTYPES], scan_units[NREDS][NTYPES], lift[NREDS][NTYPES];
+	scan_fn scan_sum_f32, scan_units_sum_f32;
 	fold_fn fold_sum_f32, zip_sum_f32;   /* float32 values, float64 accumulators */
 	moments_fn moments;
 	moments_zip_fn moments_zip;

@@ -52,7 +52,10 @@
 #define ENTRY_ONE(id) \
 	.fold[RED_##id][PASTE(GX_, ID)] = PASTE(PASTE(KIND_FOLD(id), id##_), SUF), \
 	.zip[RED_##id][PASTE(GX_, ID)] = PASTE(zip_##id##_, SUF), \
-	.identity[RED_##id][PASTE(GX_, ID)] = PASTE(identity_##id##_, SUF),
+	.identity[RED_##id][PASTE(GX_, ID)] = PASTE(identity_##id##_, SUF), \
+	.scan[RED_##id][PASTE(GX_, ID)] = PASTE(scan_##id##_, SUF), \
+	.scan_units[RED_##id][PASTE(GX_, ID)] = PASTE(units_##id##_, SUF), \
+	.lift[RED_##id][PASTE(GX_, ID)] = PASTE(lift_##id##_, SUF),
 #define ENTRY_PAIR(id) \
 	.pair_fold[RED_##id][PASTE(GX_, ID)] = PASTE(ranked_##id##_, SUF), \
 	.pair_zip[RED_##id][PASTE(GX_, ID)] = PASTE(zip_##id##_, SUF),
@@ -230,6 +233,14 @@ static inline __attribute__((always_inline)) void PASTE(by_range_, SUF)(PASTE(ch
 		const T *v = values; \
 		_Pragma("GCC ivdep") for (size_t i = 0; i < n; i++) \
 			s[i] = PASTE(combine_##id##_, SUF)(s[i], v[i]); \
+	} \
+	SCANS(PASTE(id##_, SUF), T, T, PASTE(combine_##id##_, SUF)) \
+	static void PASTE(lift_##id##_, SUF)(void *dst, const void *values, size_t n, void *acc) \
+	{ \
+		T *d = dst, a = *(T *)acc; \
+		(void)values; \
+		_Pragma("GCC ivdep") for (size_t i = 0; i < n; i++) \
+			d[i] = PASTE(combine_##id##_, SUF)(a, d[i]); \
 	}
 /* plain_ is element by element. ranked_ first finds the extreme of the block, in vectors, and looks for its place when it counts; blocks
  * with a NaN go the plain way. The last vectors overlap those before them: no element counts twice. A position of -1 is an accumulator

@@ -122,6 +122,8 @@ gx_status gx_ops_table(char **text, gx_error *err)
 	buf_char(&b, '\n');
 	reductions_table(&b);
 	buf_char(&b, '\n');
+	scans_table(&b);
+	buf_char(&b, '\n');
 	makes_table(&b);
 	buf_str(&b, "\nOther spellings: ");
 	for (int i = 0; i < naliases; i++)

@@ -126,7 +126,7 @@ static gx_status run_kernel(struct cpu_engine *e, const struct plan *p, int numb
 		base[i] = b->kind == BUF_INPUT ? r->input[b->number] : b->kind == BUF_OUTPUT ? r->output[b->number] : temp[b->number];
 	}
 	if (!s)
-		s = k->reduces ? cpu_reduce(&run) : cpu_map(&run);
+		s = k->scans ? cpu_scan(&run) : k->reduces ? cpu_reduce(&run) : cpu_map(&run);
 	free(base);
 	return s ? diag_plain(err, s, "out of memory while running a kernel") : GX_OK;
 }

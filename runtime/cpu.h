@@ -82,6 +82,7 @@ struct registers {
 	char *memory, *raw;        /* slots; one more slot for elements before conversion */
 	void **value;              /* per step: where its block is */
 	int64_t *offset;           /* of gathered elements */
+	void *const *scanned;      /* the tail of a scan: per fold, the block's folds so far; else NULL */
 };
 
 static inline int width(gx_dtype t)   /* bytes of an element */
@@ -104,9 +105,13 @@ static inline int machine_next(const struct machine *m, int64_t left)
 /* Compute n points from `start`, n as machine_next says. Folds are left to the caller: r->value[step] of their operands. */
 void machine_block(const struct machine *m, struct registers *r, int64_t start, int n);
 
-/* Run a map, a reducing kernel. GX_OK or GX_NOMEM. */
+/* Where a STORE step's n elements go as they are in registers: values may be put there before the block runs. NULL: nowhere. */
+char *machine_target(const struct machine *m, int store, int64_t start, int n);
+
+/* Run a map, a reducing kernel, a scan. GX_OK or GX_NOMEM. */
 gx_status cpu_map(const struct kernel_run *run);
 gx_status cpu_reduce(const struct kernel_run *run);
+gx_status cpu_scan(const struct kernel_run *run);
 /* Run code over `count` points in chunks, on all threads. */
 gx_status machine_run(struct cpu_engine *e, const struct machine *m, int64_t count);
 

@@ -264,7 +264,7 @@ static void iota(const struct machine *m, struct registers *r, int i, int64_t st
 	} while (walk_next(m, a, &w));
 }
 
-static char *store_target(const struct machine *m, int store, int64_t start, int n)
+char *machine_target(const struct machine *m, int store, int64_t start, int n)
 {
 	return n % LOOP_PAD ? NULL : in_place(m, (int)m->code->step[store].port, start, n);
 }
@@ -275,7 +275,7 @@ static void store(const struct machine *m, struct registers *r, int i, int64_t s
 	const struct port *p = &m->port[s->port];
 	loop_fn convert = m->step[i].fn;
 	const char *src = r->value[s->arg[0]];
-	char *target = store_target(m, i, start, n), *base = m->base[p->buf];
+	char *target = machine_target(m, i, start, n), *base = m->base[p->buf];
 	int bytes = width(m->k->buf[p->buf].mem), done = 0;
 	struct walk w;
 
@@ -319,7 +319,13 @@ static void result(const struct machine *m, struct registers *r, int i, int64_t 
 {
 	const struct step *s = &m->code->step[i];
 	const struct accumulators *a = m->result;
-	const char *from = red_table[m->k->fold[s->index].red].state == PAIR ? (char *)a->position[s->index] : a->value[s->index];
+	const char *from;
+
+	if (r->scanned) {
+		r->value[i] = r->scanned[s->index];
+		return;
+	}
+	from = red_table[m->k->fold[s->index].red].state == PAIR ? (char *)a->position[s->index] : a->value[s->index];
 
 	memcpy(r->value[i], from + start * width((gx_dtype)s->type), (size_t)n * (size_t)width((gx_dtype)s->type));
 }
@@ -357,7 +363,7 @@ void machine_block(const struct machine *m, struct registers *r, int64_t start, 
 			break;
 		case STEP_OP:
 		case STEP_CAST:
-			target = p->stored_by >= 0 ? store_target(m, p->stored_by, start, n) : NULL;
+			target = p->stored_by >= 0 ? machine_target(m, p->stored_by, start, n) : NULL;
 			r->value[i] = target ? target : slot_of(m, r, i);
 			p->fn(r->value[i], r->value[p->arg[0]], p->nargs > 1 ? r->value[p->arg[1]] : NULL, p->nargs > 2 ? r->value[p->arg[2]] : NULL,
 				(size_t)n);

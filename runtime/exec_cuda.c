@@ -245,7 +245,7 @@ struct run {
 /* What one launch adds. */
 struct lane {
 	struct launch l;
-	cu_ptr scratch, counters, params;
+	cu_ptr scratch, counters;
 	uint64_t *address;           /* of the kernel's buffers */
 };
 
@@ -287,15 +287,17 @@ static void launch_by_pointer(struct run *r, const struct image_kernel *ik, cons
 {
 	struct cuda_call *c = &r->c;
 	char *params = gx_malloc(ik->text.args_size);
+	cu_ptr there;
 
 	if (!params) {
 		no_memory(c);
 		return;
 	}
 	fill(r, ik, u, n, params);
-	n->params = cuda_take(c, ik->text.args_size, r->stream);
-	CU(c, cuMemcpyHtoDAsync(n->params, params, ik->text.args_size, r->stream));
-	cuda_launch_in(c, &ik->loaded->kernel, n->l.grid, n->l.block, n->l.shared, &n->params, r->stream);
+	there = cuda_take(c, ik->text.args_size, r->stream);
+	CU(c, cuMemcpyHtoDAsync(there, params, ik->text.args_size, r->stream));
+	cuda_launch_in(c, &ik->loaded->kernel, n->l.grid, n->l.block, n->l.shared, &there, r->stream);
+	cuda_give(c, there, r->stream);
 	free(params);
 }
 
@@ -307,13 +309,14 @@ static void launch(struct run *r, const struct image_kernel *ik, const struct un
 	for (i = 0; i < count; i++)
 		n->address[i] = buffer_address(r, unit_buffer(u, i));
 	take_lane(r, n);
-	if (ik->text.by_pointer) {
-		launch_by_pointer(r, ik, u, n);
-	} else {
+	for (n->l.phase = 0; n->l.phase < n->l.phases; n->l.phase++) {
+		if (ik->text.by_pointer) {
+			launch_by_pointer(r, ik, u, n);
+			continue;
+		}
 		fill(r, ik, u, n, params);
 		cuda_launch_in(&r->c, &ik->loaded->kernel, n->l.grid, n->l.block, n->l.shared, params, r->stream);
 	}
-	cuda_give(&r->c, n->params, r->stream);
 	cuda_give(&r->c, n->counters, r->stream);
 	cuda_give(&r->c, n->scratch, r->stream);
 }

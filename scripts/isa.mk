@@ -14,4 +14,4 @@ $(ISA_O): $(B)/ops/loops_%.o: ops/loops_isa.c
 	$(Q)$(CC) $(STRICT) $(CPP) $(CFLAGS) $(LOOP_FLAGS) $(ISA_$*) -DISA=$* -MMD -MP -c $< -o $@
 
 # The movers of blocks are loops too.
-$(B)/runtime/cpu_block.o $(B)/runtime/cpu_reduce.o: CFLAGS += -O3
+$(B)/runtime/cpu_block.o $(B)/runtime/cpu_reduce.o $(B)/runtime/cpu_scan.o $(B)/runtime/cpu_carry.o: CFLAGS += -O3

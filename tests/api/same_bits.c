@@ -9,14 +9,16 @@ enum { ROWS = 301, COLUMNS = 4001 };
 static const char program[] =
 	"s = sum(x); m = mean(x, axis=0); v = var(x, axis=1); w = std(x); p = prod(1 + x / 1e6); l = "
 	"logsumexp(x); "
-	"e = exp(x) / sum(exp(x), axis=1, keepdims=true); n = norm(x, axis=0); a = argmax(x, axis=1)";
-enum { RESULTS = 9 };
+	"e = exp(x) / sum(exp(x), axis=1, keepdims=true); n = norm(x, axis=0); a = argmax(x, axis=1); "
+	"c = cumsum(f64(x)); d = cumsum(f64(x), axis=0); f = cumprod(1 + x / 1e6, axis=1); g = cumsum(f64(x[:, :7]), axis=0); "
+	"h = cummax(x); k = cumsum(f64(reshape(x, 7, -1)), axis=1); q = cumprod(1 + f64(reshape(x, -1, 7)) / 1e6, axis=0)";
+enum { RESULTS = 16, RUNS = 5 };
 
-static gx_array results[3][RESULTS];
+static gx_array results[RUNS][RESULTS];
 
 static void evaluate(gx_context *ctx, float *x, gx_array *out)
 {
-	static const char *const names[RESULTS] = {"s", "m", "v", "w", "p", "l", "e", "n", "a"};
+	static const char *const names[RESULTS] = {"s", "m", "v", "w", "p", "l", "e", "n", "a", "c", "d", "f", "g", "h", "k", "q"};
 	gx_array in = gx_host("x", GX_FLOAT32, SHAPE(ROWS, COLUMNS), x);
 	gx_error err;
 
@@ -37,25 +39,26 @@ static size_t bytes_of(const gx_array *a)
 
 int main(void)
 {
-	gx_context *one = cpu_context(1), *four = cpu_context(4);
+	static const int threads[RUNS] = {1, 2, 4, 4, 16};
+	gx_context *ctx[RUNS];
 	float *x = malloc(sizeof *x * ROWS * COLUMNS);
 
 	for (int i = 0; i < ROWS * COLUMNS; i++)
 		x[i] = (float)sin(i * 0.37) * (float)(1 + i % 17) + (i % 1000 == 0 ? 40.0f : 0.0f);
-	evaluate(one, x, results[0]);
-	evaluate(four, x, results[1]);
-	evaluate(four, x, results[2]);
-	for (int r = 1; r < 3; r++)
+	for (int r = 0; r < RUNS; r++) {
+		ctx[r] = cpu_context(threads[r]);
+		evaluate(ctx[r], x, results[r]);
+	}
+	for (int r = 1; r < RUNS; r++)
 		for (int i = 0; i < RESULTS; i++)
 			check(results[r][i].data && results[0][i].data &&
 					!memcmp(results[r][i].data, results[0][i].data, bytes_of(&results[0][i])),
-				"`%s` has other bits with %s", results[0][i].name,
-				r == 1 ? "four threads" : "four threads again");
-	for (int r = 0; r < 3; r++)
+				"`%s` has other bits with %d threads (run %d)", results[0][i].name, threads[r], r);
+	for (int r = 0; r < RUNS; r++) {
 		for (int i = 0; i < RESULTS; i++)
-			gx_free(r ? four : one, GX_PLACE_HOST, results[r][i].data);
+			gx_free(ctx[r], GX_PLACE_HOST, results[r][i].data);
+		gx_close(ctx[r]);
+	}
 	free(x);
-	gx_close(one);
-	gx_close(four);
 	return finish();
 }

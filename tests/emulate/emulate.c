@@ -382,16 +382,21 @@ static int launch(struct run *r, const struct unit *k, const struct cuda_text *t
 	void *scratch = rubbish(at->scratch), *args = malloc(t->args_size);
 	unsigned *counters = calloc(at->counters + 1, sizeof *counters);
 	uint64_t *where = malloc((size_t)(unit_buffers(k) + 1) * sizeof *where);
-	int rc;
+	int rc = 0;
 
 	for (int i = 0; i < unit_buffers(k); i++)
 		where[i] = address(r, unit_buffer(k, i));
-	cuda_args_fill(r->plan, k, t, at, where, at->scratch ? (uint64_t)(uintptr_t)scratch : 0,
-		at->counters ? (uint64_t)(uintptr_t)counters : 0,
-		r->plan->ncheck ? (uint64_t)(uintptr_t)&r->failure : 0, args);
-	rc = run_grid(r, l, at, args);
-	if (!rc)
-		rc = counters_rest(counters, at->counters);
+	for (unsigned phase = 0; phase < at->phases && !rc; phase++) {
+		struct launch now = *at;
+
+		now.phase = phase;
+		cuda_args_fill(r->plan, k, t, &now, where, at->scratch ? (uint64_t)(uintptr_t)scratch : 0,
+			at->counters ? (uint64_t)(uintptr_t)counters : 0,
+			r->plan->ncheck ? (uint64_t)(uintptr_t)&r->failure : 0, args);
+		rc = run_grid(r, l, &now, args);
+		if (!rc)
+			rc = counters_rest(counters, at->counters);
+	}
 	free(scratch);
 	free(args);
 	free(counters);

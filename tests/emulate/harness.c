@@ -273,6 +273,8 @@ int main(int argc, char **argv)
 		test[ntest++] = reduce_tests[i];
 	for (int i = 0; row_tests[i]; i++)
 		test[ntest++] = row_tests[i];
+	for (int i = 0; scan_tests[i]; i++)
+		test[ntest++] = scan_tests[i];
 	for (int i = 0; op_tests[i]; i++)
 		test[ntest++] = op_tests[i];
 	n = ntest;

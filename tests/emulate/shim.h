@@ -47,10 +47,11 @@ __attribute__((visibility("default"), no_sanitize_address, no_sanitize_undefined
 #define gridDim (emu_state->grid_dim)
 #define __syncthreads() emu_state->barrier(__LINE__)
 #define __threadfence() ((void)0)
-#define __shfl_down_sync(mask, value, d) emu_shuffle_down(mask, value, d, __LINE__)
-#define __shfl_sync(mask, value, from) emu_shuffle_from(mask, value, from, __LINE__)
+#define __shfl_down_sync(mask, value, d) emu_shuffle(mask, value, threadIdx.x % 32 + (d) < 32 ? threadIdx.x % 32 + (d) : threadIdx.x % 32, __LINE__)
+#define __shfl_up_sync(mask, value, d) emu_shuffle(mask, value, threadIdx.x % 32 >= (d) ? threadIdx.x % 32 - (d) : threadIdx.x % 32, __LINE__)
+#define __shfl_sync(mask, value, lane) emu_shuffle(mask, value, (lane) % 32, __LINE__)
 
-template <class T> static inline T emu_shuffle_from(unsigned mask, T value, unsigned from, int line)
+template <class T> static inline T emu_shuffle(unsigned mask, T value, unsigned from, int line)
 {
 	unsigned long long bits = 0;
 
@@ -58,13 +59,6 @@ template <class T> static inline T emu_shuffle_from(unsigned mask, T value, unsi
 	bits = emu_state->shuffle(mask, bits, from, line);
 	memcpy(&value, &bits, sizeof value);
 	return value;
-}
-
-template <class T> static inline T emu_shuffle_down(unsigned mask, T value, unsigned d, int line)
-{
-	unsigned lane = emu_state->thread.x % 32;
-
-	return emu_shuffle_from(mask, value, lane + d < 32 ? lane + d : lane, line);
 }
 
 template <class T> static inline T atomicAdd(T *p, T v)

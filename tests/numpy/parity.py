@@ -19,6 +19,7 @@ import numpy as np
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import makes  # noqa: E402
 import reductions  # noqa: E402
+import scans  # noqa: E402
 from gx import STORE, TYPES, Library, Refused, Typed  # noqa: E402
 from values import (BYTES, LARGEST, close, common, float_of, is_float, noise, numeric, pair, promote, register, same, single, stored,  # noqa: E402
                     of_numpy)
@@ -281,9 +282,9 @@ class Row:
 
 
 def rows_of(table):
-    """Rows of operations, names of reductions and of what makes arrays, and (spelling, name) pairs."""
-    part = re.split(r"^\| reduction .*|^\| arrays made .*", table, flags=re.M)
-    assert len(part) == 3, "the table of operations has other parts than this file knows"
+    """Rows of operations, names of reductions, of scans and of what makes arrays, and (spelling, name) pairs."""
+    part = re.split(r"^\| reduction .*|^\| scan .*|^\| arrays made .*", table, flags=re.M)
+    assert len(part) == 4, "the table of operations has other parts than this file knows"
     rows = []
     for line in part[0].splitlines():
         m = re.match(r"\| `(\w+)\(([^)]*)\)` \|.*\| ([^|]*) \|$", line)
@@ -400,7 +401,8 @@ def spellings(s, rows, aliases):
     arity = {r.name: r.arity for r in rows}
     both = [(f"{k}({', '.join('xyz'[:arity[v]])})", f"{v}({', '.join('xyz'[:arity[v]])})") for k, v in aliases if v in arity]
     both += [(f"{k}({', '.join('xy'[:arity[k]])})", v) for k, v in OPERATOR.items()]
-    both += [("permute_dims(x)", "transpose(x)"), ("count_nonzero(x)", "count(x)"), ("!x", "not x"), ("x && y", "x and y"), ("x || y", "x or y"),
+    both += [("permute_dims(x)", "transpose(x)"), ("count_nonzero(x)", "count(x)"), ("cumulative_sum(x)", "cumsum(x)"),
+             ("cumulative_prod(x)", "cumprod(x)"), ("!x", "not x"), ("x && y", "x and y"), ("x || y", "x or y"),
              ("x < y < z", "(x < y) and (y < z)"), ("x ? y : z", "where(x, y, z)"), ("+x", "x")]
     reached = {a.split("(")[0] for a, _ in both}
     for k, v in aliases:
@@ -569,10 +571,10 @@ def main():
     ap.add_argument("--only", default="", help="run tests whose name matches")
     args = ap.parse_args()
     s = Suite(Library(os.path.join(args.build, "libgpuexpr.so"), args.device), args.only)
-    rows, folds, makers, aliases = rows_of(s.lib.ops_table())
+    rows, folds, running, makers, aliases = rows_of(s.lib.ops_table())
     s.check("the table of operations is read", None if min(len(rows) - 60, len(folds) - 10, len(makers), len(aliases)) > 10
             else f"{len(rows)} rows, {len(folds)} reductions, {len(makers)} makers, {len(aliases)} spellings")
-    for names, known, where_ in ((folds, reductions.REDUCTIONS, "REDUCTIONS"), (makers, makes.MAKES, "MAKES")):
+    for names, known, where_ in ((folds, reductions.REDUCTIONS, "REDUCTIONS"), (running, scans.SCANS, "SCANS"), (makers, makes.MAKES, "MAKES")):
         for n in names:
             s.check(f"counterpart of {n}", None if n in known else f"this suite does not know it: add it to {where_}")
     for r in rows:
@@ -588,6 +590,7 @@ def main():
     weak(s, rows)
     makes.run(s)
     reductions.run(s)
+    scans.run(s)
     print(f"{s.passed} passed, {s.failed} failed, 0 skipped")
     return s.failed != 0
 

@@ -41,20 +41,20 @@ static const struct form inner[3][40] = {
 		{"floor(%s)", "F"}, {"round(%s)", "F"}, {"where(%s, %s, %s)", "TFF"}, {"(-%s)", "F"}, {"f32(%s)", "I"}, {"f64(%s)", "F"},
 		{"f16(%s)", "F"}, {"bf16(%s)", "F"}, {"copysign(%s, %s)", "FI"}, {"sign(%s)", "F"}, {"(%s / 3)", "I"}, {"%s ** 2", "F"},
 		{"shift(%s + f, 1, axis=1, edge=wrap)", "F"}, {"shift(%s + f, -1, edge=clamp)", "F"}, {"shift(f*%s, 2, edge=fill, fill=9)", "F"},
-		{"max(%s + f, axis=1, keepdims=true)", "F"}, {"min(%s + f, axis=0)", "F"}, {"max(%s)", "F"}, {"flip(%s + f)", "F"},
+		{"max(%s + f, axis=1, keepdims=true)", "F"}, {"min(%s + f, axis=0)", "F"}, {"max(%s)", "F"}, {"flip(%s + f)", "F"}, {"cummax(%s + f, axis=1)", "F"}, {"cummin(%s + f, axis=0)", "F"},
 		{"f32(sum(%s + i, axis=0))", "I"}, {"reshape(%s + f, -1)[idx]", "F"}, {"(%s ? %s : %s)", "TFF"}, {"clip(%s, -2, 3)", "F"}},
 	{{"(%s + %s)", "II"}, {"(%s - %s)", "II"}, {"(%s * %s)", "II"}, {"(%s // %s)", "II"}, {"(%s %% %s)", "II"}, {"(%s & %s)", "II"},
 		{"(%s | %s)", "II"}, {"(%s ^ %s)", "II"}, {"(%s << 3)", "I"}, {"(%s >> 1)", "I"}, {"min(%s, %s)", "II"}, {"max(%s, %s)", "II"},
 		{"i32(%s)", "F"}, {"u8(%s)", "F"}, {"i64(%s)", "F"}, {"i16(%s)", "I"}, {"abs(%s)", "I"}, {"where(%s, %s, %s)", "TII"}, {"(~%s)", "I"},
 		{"sum(%s + i, axis=1, keepdims=true)", "I"}, {"sum(%s)", "I"}, {"argmax(%s + f, axis=0)", "F"}, {"argmin(%s + f)", "F"},
-		{"count(%s | m, axis=1, keepdims=true)", "T"}, {"(%s + i).T.T[::-1]", "I"}, {"(%s + l)[None, :][0]", "I"}, {"popcount(%s)", "I"},
+		{"count(%s | m, axis=1, keepdims=true)", "T"}, {"(%s + i).T.T[::-1]", "I"}, {"(%s + l)[None, :][0]", "I"}, {"popcount(%s)", "I"}, {"cumsum(%s + i, axis=0)", "I"}, {"cumsum(%s + j, axis=-1)", "I"},
 		{"prod(%s + j, axis=0)", "I"}, {"i32(%s)", "T"}, {"l[%s %% shape(f, 1)]", "I"}},
 	{{"(%s < %s)", "FF"}, {"(%s <= %s)", "FI"}, {"(%s == %s)", "II"}, {"(%s > %s)", "II"}, {"(%s and %s)", "TT"}, {"(%s or %s)", "TT"},
 		{"(not %s)", "T"}, {"(%s ^ %s)", "TT"}, {"isnan(%s)", "F"}, {"any(%s | m, axis=0)", "T"}, {"all(%s | m, axis=1, keepdims=true)", "T"},
 		{"bool(%s)", "F"}, {"(0 < %s < 5)", "I"}, {"isfinite(%s)", "F"}, {"signbit(f32(%s))", "I"}},
 };
 static const struct form loose[] = {{"exp(clip(%s, -5, 5))", "F"}, {"sin(clip(%s, -9, 9) + f)", "F"}, {"sum(abs(%s + f), axis=0)", "F"},
-	{"mean(abs(%s + f))", "F"}, {"log(abs(%s) + 2)", "F"}, {"tanh(%s)", "F"}, {"std(i + %s, axis=1)", "I"}, {"sum(abs(%s * g.T), axis=1)", "F"}};
+	{"mean(abs(%s + f))", "F"}, {"log(abs(%s) + 2)", "F"}, {"tanh(%s)", "F"}, {"std(i + %s, axis=1)", "I"}, {"cumsum(abs(%s + f), axis=1)", "F"}, {"cumsum(abs(%s + g.T), axis=0)", "F"}, {"sum(abs(%s * g.T), axis=1)", "F"}};
 
 static int count(const struct form *f)
 {

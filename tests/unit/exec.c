@@ -18,6 +18,7 @@ static const char *const programs[] = {
 	"c = a / sum(a, axis=1, keepdims=true)",
 	"c = (a - mean(a)) / std(a) + max(b)",
 	"c = a[i]",
+	"c = cumsum(a*b, axis=1) + cumsum(reshape(a, -1))[0]",
 };
 enum { NPROGRAMS = sizeof programs / sizeof *programs, ROWS = 30, COLUMNS = 50 };
 

@@ -191,6 +191,36 @@ static void fold(const struct loop_table *s, int red, gx_dtype t, int n)
 	compare(s, red_table[red].name, &got, &want, t, t, ROOM, 0);
 }
 
+/* Running folds: on from an accumulator, whole units, and a fold into each. */
+static void scans(const struct loop_table *s, int red, gx_dtype t, int n)
+{
+	union block acc, want_acc;
+	int units = n / SCAN_UNIT * SCAN_UNIT;
+
+	s->identity[red][t](&acc, 1);
+	s->identity[red][t](&want_acc, 1);
+	s->scan[red][t](&got, &a, (size_t)n, &acc);
+	plain->scan[red][t](&want, &a, (size_t)n, &want_acc);
+	compare(s, red_table[red].name, &got, &want, t, t, n, 0);
+	compare(s, red_table[red].name, &acc, &want_acc, t, t, 1, 0);
+	s->scan_units[red][t](&got, &a, (size_t)units, NULL);
+	plain->scan_units[red][t](&want, &a, (size_t)units, NULL);
+	compare(s, red_table[red].name, &got, &want, t, t, n, 0);
+	s->lift[red][t](&got, NULL, (size_t)n, &acc);
+	plain->lift[red][t](&want, NULL, (size_t)n, &acc);
+	compare(s, red_table[red].name, &got, &want, t, t, n, 0);
+	for (int from = 0; from < units; from += SCAN_UNIT) {   /* a unit is what the plain way gives from its first value on */
+		size_t size = type_table[t].bytes;
+		char *first = (char *)a.b + (size_t)from * size;
+
+		memcpy(acc.b, first, size);
+		memcpy(want.b + (size_t)from * size, first, size);
+		s->scan[red][t](want.b + ((size_t)from + 1) * size, first + size, SCAN_UNIT - 1, &acc);
+	}
+	s->scan_units[red][t](&got, &a, (size_t)units, NULL);
+	compare(s, red_table[red].name, &got, &want, t, t, units, 0);
+}
+
 static void pair_fold(const struct loop_table *s, int red, gx_dtype t, int n)
 {
 	static long long at[ROOM], want_at[ROOM], positions[ROOM];
@@ -262,6 +292,12 @@ static void sums(const struct loop_table *s, int n)
 	s->zip_sum_f32(&got, &a, (size_t)n);
 	plain->zip_sum_f32(&want, &a, (size_t)n);
 	compare(s, "sums in float64", &got, &want, GX_FLOAT64, GX_FLOAT32, n, 0);
+	s->scan_sum_f32(&got, &a, (size_t)n, &mean[0]);
+	plain->scan_sum_f32(&want, &a, (size_t)n, &mean[1]);
+	compare(s, "running sums in float64", &got, &want, GX_FLOAT64, GX_FLOAT32, n, 0);
+	s->scan_units_sum_f32(&got, &a, (size_t)(n / SCAN_UNIT * SCAN_UNIT), NULL);
+	plain->scan_units_sum_f32(&want, &a, (size_t)(n / SCAN_UNIT * SCAN_UNIT), NULL);
+	compare(s, "running sums of units in float64", &got, &want, GX_FLOAT64, GX_FLOAT32, n, 0);
 	fill_finite(&a, GX_FLOAT64);
 	s->moments((const double *)&a, (size_t)n, &mean[0], &m2[0]);
 	plain->moments((const double *)&a, (size_t)n, &mean[1], &m2[1]);
@@ -288,6 +324,8 @@ static void folds(const struct loop_table *s)
 				continue;
 			i % 2 ? fill_finite(&a, t) : fill(&a, t, 0);
 			(s->fold[red][t] ? fold : pair_fold)(s, red, t, n);
+			if (s->fold[red][t])
+				scans(s, red, t, n);
 		}
 	}
 }
