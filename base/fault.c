@@ -1,6 +1,8 @@
 /* fault.c -- allocation that fails on request, for tests of every out-of-memory path. */
 #include "base/fault.h"
 
+#include <errno.h>
+
 #ifdef GX_FAULTS
 static long countdown;
 static int persistent;
@@ -33,6 +35,12 @@ void *gx_calloc(size_t n, size_t size)
 void *gx_realloc(void *p, size_t n)
 {
 	return fails() ? NULL : realloc(p, n);
+}
+
+int gx_memalign(void **p, size_t align, size_t n)
+{
+	*p = NULL;
+	return fails() ? ENOMEM : posix_memalign(p, align, n);
 }
 #else
 typedef int fault_unused;   /* ISO C wants a declaration in each file */

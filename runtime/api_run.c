@@ -188,7 +188,7 @@ gx_status gx_alloc_host(gx_context *ctx, size_t bytes, void **data, gx_error *er
 {
 	(void)ctx;
 	*data = NULL;
-	if (bytes > SIZE_MAX - 256 || posix_memalign(data, 256, bytes ? bytes : 1))
+	if (bytes > SIZE_MAX - 256 || gx_memalign(data, 256, bytes ? bytes : 1))
 		return diag_plain(err, GX_NOMEM, "out of memory: %zu bytes were needed", bytes);
 	return GX_OK;
 }

@@ -38,8 +38,7 @@ const char *cpu_note(const struct cpu_engine *e)
 
 struct points {
 	const struct machine *m;
-	struct registers *r;       /* per worker */
-	uint8_t *ready;
+	struct registers *r;       /* per worker, made by its first chunk */
 	int64_t count, chunk;
 	int failed;
 };
@@ -50,11 +49,8 @@ static void chunk_of_points(void *arg, int64_t chunk, int worker)
 	struct registers *r = &p->r[worker];
 	int64_t at = chunk * p->chunk, end = at + p->chunk < p->count ? at + p->chunk : p->count;
 
-	if (!p->ready[worker]) {
-		p->ready[worker] = 1;
-		if (registers_make(p->m, r))
-			__atomic_store_n(&p->failed, 1, __ATOMIC_RELAXED);
-	}
+	if (!r->memory && registers_make(p->m, r))
+		__atomic_store_n(&p->failed, 1, __ATOMIC_RELAXED);
 	if (__atomic_load_n(&p->failed, __ATOMIC_RELAXED))
 		return;
 	while (at < end) {
@@ -68,19 +64,21 @@ static void chunk_of_points(void *arg, int64_t chunk, int worker)
 gx_status machine_run(struct cpu_engine *e, const struct machine *m, int64_t count)
 {
 	int n = threads_count(e->threads);
-	struct points p = {.m = m, .count = count, .chunk = CHUNK};
+	struct registers one = {0};
+	struct points p = {.m = m, .r = &one, .count = count, .chunk = CHUNK};
 
+	if (count <= CHUNK) {   /* no other worker is asked */
+		chunk_of_points(&p, 0, 0);
+		registers_free(&one);
+		return p.failed ? GX_NOMEM : GX_OK;
+	}
 	p.r = gx_calloc((size_t)n, sizeof *p.r);
-	p.ready = gx_calloc((size_t)n, 1);
-	if (p.r && p.ready)
-		threads_run(e->threads, (count + CHUNK - 1) / CHUNK, chunk_of_points, &p);
-	else
-		p.failed = 1;
-	for (int i = 0; i < n && p.r && p.ready; i++)
-		if (p.ready[i])
-			registers_free(&p.r[i]);
+	if (!p.r)
+		return GX_NOMEM;
+	threads_run(e->threads, (count + CHUNK - 1) / CHUNK, chunk_of_points, &p);
+	for (int i = 0; i < n; i++)
+		registers_free(&p.r[i]);
 	free(p.r);
-	free(p.ready);
 	return p.failed ? GX_NOMEM : GX_OK;
 }
 
@@ -100,6 +98,8 @@ gx_status cpu_map(const struct kernel_run *run)
 
 /* ---- kernels ---- */
 
+enum { FEW = 16 };   /* buffers, temporaries: for up to that many a call allocates no lists */
+
 static size_t temp_bytes(const struct temp *t)
 {
 	return (size_t)t->count * type_table[t->mem].bytes;
@@ -110,7 +110,7 @@ static gx_status run_kernel(struct cpu_engine *e, const struct plan *p, int numb
 {
 	const struct kernel *k = &p->kernel[number];
 	pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-	char **base = gx_calloc((size_t)k->nbuf + 1, sizeof *base);
+	char *few[FEW], **base = k->nbuf > FEW ? gx_malloc((size_t)k->nbuf * sizeof *base) : few;
 	struct kernel_run run = {e, p, k, base, f, &lock};
 	gx_status s = base ? GX_OK : GX_NOMEM;
 
@@ -121,19 +121,20 @@ static gx_status run_kernel(struct cpu_engine *e, const struct plan *p, int numb
 			/* loops may read up to LOOP_PAD elements past the end of a whole block; a temporary has room for that */
 			temp[b->number] = gx_malloc(temp_bytes(&p->temp[b->number]) + 1);
 			if (!temp[b->number])
-				return free(base), diag_plain(err, GX_NOMEM, "out of memory: a temporary needs %zu bytes", temp_bytes(&p->temp[b->number]));
+				s = diag_plain(err, GX_NOMEM, "out of memory: a temporary needs %zu bytes", temp_bytes(&p->temp[b->number]));
 		}
 		base[i] = b->kind == BUF_INPUT ? r->input[b->number] : b->kind == BUF_OUTPUT ? r->output[b->number] : temp[b->number];
 	}
-	if (!s)
-		s = k->scans ? cpu_scan(&run) : k->reduces ? cpu_reduce(&run) : cpu_map(&run);
-	free(base);
-	return s ? diag_plain(err, s, "out of memory while running a kernel") : GX_OK;
+	if (!base || (!s && (k->scans ? cpu_scan(&run) : k->reduces ? cpu_reduce(&run) : cpu_map(&run))))
+		s = diag_plain(err, GX_NOMEM, "out of memory while running a kernel");
+	if (base != few)
+		free(base);
+	return s;
 }
 
 gx_status cpu_run(struct cpu_engine *e, const struct plan *p, const struct run_arrays *r, struct run_failure *f, gx_error *err)
 {
-	char **temp = gx_calloc((size_t)p->ntemp + 1, sizeof *temp);
+	char *few[FEW] = {0}, **temp = p->ntemp > FEW ? gx_calloc((size_t)p->ntemp, sizeof *temp) : few;
 	gx_status s = temp ? GX_OK : diag_plain(err, GX_NOMEM, "out of memory");
 
 	f->check = -1;
@@ -147,6 +148,7 @@ gx_status cpu_run(struct cpu_engine *e, const struct plan *p, const struct run_a
 	}
 	for (int t = 0; t < p->ntemp && temp; t++)
 		free(temp[t]);
-	free(temp);
+	if (temp != few)
+		free(temp);
 	return s;
 }

@@ -53,16 +53,18 @@ static void fill_fixed(const struct machine *m, struct registers *r, int i)
 
 int registers_make(const struct machine *m, struct registers *r)
 {
-	size_t bytes = ((size_t)m->nslots + 1) * m->slot_bytes + (size_t)m->nsmall * SMALL_SLOT;
+	size_t slots = ((size_t)m->nslots + 1) * m->slot_bytes + (size_t)m->nsmall * SMALL_SLOT;
+	size_t values = ((size_t)m->code->n + 1) * sizeof *r->value, offsets = 0;
 
+	for (int i = 0; i < m->k->nport; i++)
+		if (m->port[i].ngather)
+			offsets = (size_t)m->block * sizeof *r->offset;
 	memset(r, 0, sizeof *r);
-	if (posix_memalign((void **)&r->memory, 64, bytes))
-		r->memory = NULL;
-	r->value = gx_calloc((size_t)m->code->n + 1, sizeof *r->value);
-	r->offset = gx_malloc((size_t)m->block * sizeof *r->offset);
-	if (!r->memory || !r->value || !r->offset)
+	if (gx_memalign((void **)&r->memory, 64, slots + values + offsets))
 		return -1;
-	memset(r->memory, 0, bytes);   /* loops read what is between the end of a block and the next multiple of LOOP_PAD */
+	memset(r->memory, 0, slots + values);   /* loops read what is between the end of a block and the next multiple of LOOP_PAD */
+	r->value = (void **)(r->memory + slots);
+	r->offset = (int64_t *)(r->memory + slots + values);
 	r->raw = r->memory + (size_t)m->nslots * m->slot_bytes;
 	for (int i = 0; i < m->code->n; i++)
 		if (m->step[i].slot >= 0 || m->step[i].small >= 0) {
@@ -76,8 +78,6 @@ int registers_make(const struct machine *m, struct registers *r)
 void registers_free(struct registers *r)
 {
 	free(r->memory);
-	free(r->value);
-	free(r->offset);
 }
 
 /* ---- walking rows ---- */

@@ -241,8 +241,9 @@ static void choose_block(struct machine *m, int widest, int64_t count, int block
 int machine_make(struct machine *m, const struct kernel_run *run, const struct code *c, int rank, const int *order, int64_t points,
 				 int block)
 {
-	size_t n = (size_t)c->n + 1;
-	int *work = gx_malloc(2 * n * sizeof *work), widest;
+	size_t n = (size_t)c->n + 1, nport = (size_t)run->k->nport + 1;
+	size_t ports = nport * sizeof *m->port, steps = n * sizeof *m->step, works = 2 * n * sizeof(int);
+	int *work, widest;
 
 	memset(m, 0, sizeof *m);
 	m->plan = run->p;
@@ -252,26 +253,23 @@ int machine_make(struct machine *m, const struct kernel_run *run, const struct c
 	m->base = run->base;
 	m->failure = run->failure;
 	m->failure_lock = run->failure_lock;
-	m->port = gx_malloc(((size_t)m->k->nport + 1) * sizeof *m->port);
-	m->flat = gx_malloc((size_t)m->k->nport + 1);
-	m->step = gx_calloc(n, sizeof *m->step);
-	if (!work || !m->port || !m->flat || !m->step) {
-		free(work);
+	m->port = gx_malloc(ports + steps + works + nport);   /* one block for all, the widest first: a call on few elements is short */
+	if (!m->port)
 		return -1;
-	}
+	m->step = (struct step_plan *)((char *)m->port + ports);
+	memset(m->step, 0, steps);
+	work = (int *)((char *)m->step + steps);
+	m->flat = (uint8_t *)work + works;
 	permute(m, order);
 	widest = plan_steps(m);
 	merge_pairs(m, work);
 	look_ahead(m, points);
 	assign_slots(m, work, work + n);
 	choose_block(m, widest, points < CHUNK ? points : CHUNK, block);
-	free(work);
 	return 0;
 }
 
 void machine_free(struct machine *m)
 {
 	free(m->port);
-	free(m->flat);
-	free(m->step);
 }

@@ -208,7 +208,7 @@ static int worker_make(struct scan *q, struct worker *w)
 	if (!w->run || !w->room || !w->out || registers_make(&q->body, &w->body) || registers_make(&q->tail, &w->tail))
 		return -1;
 	for (int f = 0; f < q->k->nfold; f++) {
-		if (carries_make(&w->run[f], q->width) || posix_memalign(&w->room[f], 64, bytes))
+		if (carries_make(&w->run[f], q->width) || gx_memalign(&w->room[f], 64, bytes))
 			return -1;
 		memset(w->room[f], 0, bytes);
 	}
