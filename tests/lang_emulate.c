@@ -52,7 +52,7 @@ static void **results_new(const struct plan *p)
 
 static int judge(struct emulated *e, const struct plan *p, void **out, int rc)
 {
-	if (rc == EMULATE_BROKEN) {
+	if (rc >= EMULATE_BROKEN) {
 		snprintf(e->why, sizeof e->why, "%s", emulate_error());
 		return -1;
 	}

@@ -247,21 +247,24 @@ static void text_name(const struct cuda_text *t, char name[33])
 	hash_name(t->text.text, t->text.len, name);
 }
 
-/* The text with all of `find` replaced; the title line stays. */
-static void edit(struct cuda_text *t, const char *find, const char *replace)
+/* The text with all of `find` replaced: how many there were. */
+static int edit(struct cuda_text *t, const char *find, const char *replace)
 {
+	int n = 0;
+
 	struct buf b = {0};
 	const char *p = t->text.text, *hit;
 
 	if (!find)
-		return;
-	for (; (hit = strstr(p, find)) != NULL; p = hit + strlen(find)) {
+		return 0;
+	for (; (hit = strstr(p, find)) != NULL; p = hit + strlen(find), n++) {
 		buf_put(&b, p, (size_t)(hit - p));
 		buf_str(&b, replace);
 	}
 	buf_str(&b, p);
 	buf_free(&t->text);
 	t->text = b;
+	return n;
 }
 
 static int prepare(const struct plan *const *plan, int n, const struct emulate_options *o)
@@ -310,6 +313,7 @@ struct run {
 	void **temp;
 	struct device_failure failure;
 	unsigned seed;
+	int edits, no_text;        /* places where o->find was; 1: a text could not be compiled */
 };
 
 static void *rubbish(size_t n)
@@ -415,11 +419,11 @@ static int run_unit(struct run *r, const struct unit *k)
 
 	if (cuda_text_make(r->plan, k, r->o->math, &t))
 		return broken("no memory for a kernel's text");
-	edit(&t, r->o->find, r->o->replace);
+	r->edits += edit(&t, r->o->find, r->o->replace);
 	text_name(&t, name);
 	cuda_launch_make(k, &t, &d, &at);
 	if (!find(name))
-		rc = prepare(&r->plan, 1, r->o);
+		r->no_text = rc = prepare(&r->plan, 1, r->o);
 	l = find(name);
 	if (!rc && !l)
 		rc = broken("a kernel's text differs from call to call");
@@ -453,7 +457,9 @@ int emulate_run(const struct plan *p, const struct run_arrays *arrays, struct ru
 		free(r.temp[i]);
 	free(r.temp);
 	if (rc)
-		return EMULATE_BROKEN;
+		return r.no_text ? EMULATE_TEXT : EMULATE_BROKEN;
+	if (r.o->find && r.edits == 0)
+		return broken("no kernel's text holds `%s`", r.o->find), EMULATE_TEXT;
 	if (r.failure.lock)
 		return broken("the failure record is locked after the run"), EMULATE_BROKEN;
 	if (r.failure.position == UINT64_MAX)

@@ -20,14 +20,14 @@ struct emulate_options {
 		*replace; /* put one for the other in the kernels' texts: a defect on purpose; NULL = leave them */
 };
 
-enum { EMULATE_OK, EMULATE_CHECK, EMULATE_BROKEN };
+enum { EMULATE_OK, EMULATE_CHECK, EMULATE_BROKEN, EMULATE_TEXT };
 
 /* Compile the kernels of several plans at once: much cheaper than one by one. 0, or -1: see emulate_error.
  * Optional. */
 int emulate_prepare(const struct plan *const *plan, int n, gx_math math);
 /* Run all kernels of the plan on host arrays, exactly as a device would be driven. EMULATE_CHECK: an index
- * is out of range, *f says where. EMULATE_BROKEN: a defect of the kernel or of its arguments; emulate_error
- * has the sentence. o may be NULL. */
+ * is out of range, *f says where. EMULATE_BROKEN: a defect of the kernel or of its arguments; EMULATE_TEXT: a
+ * text cannot be compiled, or no text holds o->find. emulate_error has the sentence. o may be NULL. */
 int emulate_run(const struct plan *p, const struct run_arrays *r, struct run_failure *f,
 	const struct emulate_options *o);
 const char *emulate_error(void);

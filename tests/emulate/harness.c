@@ -195,7 +195,7 @@ int run(struct result *r, unsigned seed, const char *text, gx_array *in, int nin
 	}
 	run_plan(front_plan(f), in, nin, r, NULL, NULL);
 	front_free(f);
-	check(r->status != EMULATE_BROKEN, "%s: %s", r->text, emulate_error());
+	check(r->status < EMULATE_BROKEN, "%s: %s", r->text, emulate_error());
 	return r->status == EMULATE_OK;
 }
 
@@ -209,6 +209,7 @@ int run_edited(struct result *r, unsigned seed, const char *text, gx_array *in, 
 	r->seed = seed;
 	run_plan(front_plan(f), in, nin, r, find, replace);
 	front_free(f);
+	check(r->status != EMULATE_TEXT, "%s with `%s` for `%s`: %s", text, replace, find, emulate_error());
 	return r->status;
 }
 
