@@ -39,11 +39,12 @@ static void rest_text(struct emit *e)
 	emit_stores(e, tabs);
 	for (int i = 0; i < e->k->nfold; i++) {
 		int moments = red_table[e->k->fold[i].red].state == MOMENTS;
-		char a[24], b[24];
+		char a[24], b[24], c[32];
 
 		snprintf(a, sizeof a, "e%d", i);
 		snprintf(b, sizeof b, "j%d", i);
-		fold_merge(e, i, tabs, moments ? "1" : a, moments ? a : b, "0");
+		snprintf(c, sizeof c, "e%d - e%d", i, i);   /* 0, but NaN where it is not finite */
+		fold_merge(e, i, tabs, moments ? "1" : a, moments ? a : b, c);
 	}
 	put(e, e->body.checks ? "\t\t}\n\t}\n" : "\t}\n");
 }

@@ -211,7 +211,7 @@ static __device__ __forceinline__ void fold_part(const struct args &A, const uns
 		point(A, c0, q0[c0], e0, e1, e2, e3, j3);
 		fold_sum_f64(f0, e0);
 		fold_max_f32(f1, e1);
-		fold_m2_f64(n2, f2, m2, 1, e2, 0);
+		fold_m2_f64(n2, f2, m2, 1, e2, e2 - e2);
 		fold_argmin_f32(f3, i3, e3, j3);
 	}
 }

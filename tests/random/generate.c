@@ -42,6 +42,7 @@ static const struct form inner[3][40] = {
 		{"f16(%s)", "F"}, {"bf16(%s)", "F"}, {"copysign(%s, %s)", "FI"}, {"sign(%s)", "F"}, {"(%s / 3)", "I"}, {"%s ** 2", "F"},
 		{"shift(%s + f, 1, axis=1, edge=wrap)", "F"}, {"shift(%s + f, -1, edge=clamp)", "F"}, {"shift(f*%s, 2, edge=fill, fill=9)", "F"},
 		{"max(%s + f, axis=1, keepdims=true)", "F"}, {"min(%s + f, axis=0)", "F"}, {"max(%s)", "F"}, {"flip(%s + f)", "F"}, {"cummax(%s + f, axis=1)", "F"}, {"cummin(%s + f, axis=0)", "F"},
+		{"(f - max(f * %s, axis=1, keepdims=true))", "F"}, {"min(%s / max(f + %s, axis=1, keepdims=true), axis=1, keepdims=true)", "FF"},
 		{"f32(sum(%s + i, axis=0))", "I"}, {"reshape(%s + f, -1)[idx]", "F"}, {"(%s ? %s : %s)", "TFF"}, {"clip(%s, -2, 3)", "F"}},
 	{{"(%s + %s)", "II"}, {"(%s - %s)", "II"}, {"(%s * %s)", "II"}, {"(%s // %s)", "II"}, {"(%s %% %s)", "II"}, {"(%s & %s)", "II"},
 		{"(%s | %s)", "II"}, {"(%s ^ %s)", "II"}, {"(%s << 3)", "I"}, {"(%s >> 1)", "I"}, {"min(%s, %s)", "II"}, {"max(%s, %s)", "II"},
@@ -54,7 +55,9 @@ static const struct form inner[3][40] = {
 		{"bool(%s)", "F"}, {"(0 < %s < 5)", "I"}, {"isfinite(%s)", "F"}, {"signbit(f32(%s))", "I"}},
 };
 static const struct form loose[] = {{"exp(clip(%s, -5, 5))", "F"}, {"sin(clip(%s, -9, 9) + f)", "F"}, {"sum(abs(%s + f), axis=0)", "F"},
-	{"mean(abs(%s + f))", "F"}, {"log(abs(%s) + 2)", "F"}, {"tanh(%s)", "F"}, {"std(i + %s, axis=1)", "I"}, {"cumsum(abs(%s + f), axis=1)", "F"}, {"cumsum(abs(%s + g.T), axis=0)", "F"}, {"sum(abs(%s * g.T), axis=1)", "F"}};
+	{"mean(abs(%s + f))", "F"}, {"log(abs(%s) + 2)", "F"}, {"tanh(%s)", "F"}, {"std(i + %s, axis=1)", "I"}, {"cumsum(abs(%s + f), axis=1)", "F"}, {"cumsum(abs(%s + g.T), axis=0)", "F"}, {"sum(abs(%s * g.T), axis=1)", "F"},
+	{"(abs(f + %s) / (1 + sum(abs(f + %s), axis=1, keepdims=true)))", "FF"}, {"var(f - mean(f + %s, axis=1, keepdims=true), axis=1)", "F"},
+	{"cumsum(abs(f) / (1 + max(abs(f * %s), axis=0)), axis=1)", "F"}};
 
 static int count(const struct form *f)
 {
