@@ -96,6 +96,8 @@ static struct step load_step(struct builder *b, uint32_t v, const struct ins *i)
 			p.gather[k] = ir->gather[i->gather + (unsigned)k];
 			p.gather[k].value = b->where[p.gather[k].value];
 		}
+		for (int a = 0; a < src->shape.rank && p.ngather; a++)
+			p.reach += (double)llabs(src->stride[a]) * (double)(src->shape.n[a] > 0 ? src->shape.n[a] - 1 : 0);
 	}
 	s.port = push_port(b, &p);
 	return s;
@@ -351,13 +353,13 @@ static void measure(struct kernel *k)
 	k->wide = k->nmap > narrow || k->nreduce > narrow || (double)k->nmap * (double)k->nreduce > (double)narrow;
 	for (int i = 0; i < k->nport; i++) {
 		const struct port *p = &k->port[i];
-		double span = (double)llabs(p->access.off), elements = 1;
+		double span = (double)llabs(p->access.off) + p->reach, elements = 1;
 
 		for (int a = 0; a < k->rank; a++) {
 			span += (double)llabs(p->access.stride[a]) * (double)(k->extent[a] > 0 ? k->extent[a] - 1 : 0);
 			elements *= p->access.stride[a] ? (double)k->extent[a] : 1;
 		}
-		k->wide |= span > (double)narrow || p->ngather;
+		k->wide |= span > (double)narrow;
 		if (p->buf < 0 || !k->reduces || ((p->in_tail || k->buf[p->buf].written) && !k->scans))
 			continue;
 		inner += k->rank > k->nkept && llabs(p->access.stride[k->rank - 1]) == 1 ? elements : 0;

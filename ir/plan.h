@@ -45,6 +45,7 @@ struct port {
 	struct access access;          /* over the kernel's collapsed axes */
 	int ngather;
 	struct gather gather[MAX_RANK];/* value: a step of the same list */
+	double reach;                  /* what the gathers add to an offset, at most: the span of the array that is read */
 };
 
 enum buf_kind { BUF_INPUT, BUF_TEMP, BUF_OUTPUT };

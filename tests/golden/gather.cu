@@ -93,35 +93,35 @@ struct args {
 	float *p2;
 	long long o0;
 	long long o1;
-	long long s1_0;
 	long long o2;
-	long long s2_0;
 	long long c0;
-	unsigned long long n0;
-	unsigned long long n1;
-	unsigned long long nmap;
 	struct failure *error;
+	int s1_0;
+	int s2_0;
+	unsigned n0;
+	unsigned n1;
+	unsigned nmap;
 };
 
 /* One point of the domain. */
-static __device__ __forceinline__ void point(const struct args &A, const long long c0, const long long v2, float &y9)
+static __device__ __forceinline__ void point(const struct args &A, const int c0, const long long v2, float &y9)
 {
 	const long long v0 = (long long)A.c0;
 	const long long v1 = 0LL;
 	const unsigned char v3 = v2 < v1;
 	const long long v4 = add_i64(v0, v2);
 	const long long v5 = v3 ? v4 : v2;
-	const float v6 = A.p1[A.o1 + c0 * A.s1_0 + (long long)v5];
+	const float v6 = A.p1[A.o1 + c0 * A.s1_0 + (int)v5];
 	const float v7 = __int_as_float(0x40000000) /* 2 */;
 	const float v8 = v6 * v7;
 	y9 = v8;
 }
 
-static __device__ __forceinline__ void kept_axes(const struct args &A, const unsigned long long i, long long &c0, long long &c1)
+static __device__ __forceinline__ void kept_axes(const struct args &A, const unsigned i, int &c0, int &c1)
 {
-	const unsigned long long q1 = i / A.n1;
-	c1 = (long long)(i - q1 * A.n1);
-	c0 = (long long)q1;
+	const unsigned q1 = i / A.n1;
+	c1 = (int)(i - q1 * A.n1);
+	c0 = (int)q1;
 }
 
 extern "C" __global__ void __launch_bounds__(256) gx_kernel(const __grid_constant__ struct args A)
@@ -130,29 +130,29 @@ extern "C" __global__ void __launch_bounds__(256) gx_kernel(const __grid_constan
 		return;
 	const long long *const __restrict__ q0 = A.p0 + A.o0;
 	float *const __restrict__ q2 = A.p2 + A.o2;
-	const unsigned long long tiles = A.nmap / 1024;
+	const unsigned tiles = A.nmap / 1024;
 
-	for (unsigned long long tile = blockIdx.x; tile < tiles; tile += gridDim.x) {
+	for (unsigned tile = blockIdx.x; tile < tiles; tile += gridDim.x) {
 		long long x2[4];
 #pragma unroll
 		for (int u = 0; u < 4; u++) {
-			const unsigned long long k = tile * 1024 + u * 256 + threadIdx.x;
-			long long c0, c1;
+			const unsigned k = tile * 1024 + u * 256 + threadIdx.x;
+			int c0, c1;
 			kept_axes(A, k, c0, c1);
 			x2[u] = q0[c1];
 		}
 #pragma unroll
 		for (int u = 0; u < 4; u++) {
-			const unsigned long long k = tile * 1024 + u * 256 + threadIdx.x;
-			long long c0, c1;
+			const unsigned k = tile * 1024 + u * 256 + threadIdx.x;
+			int c0, c1;
 			kept_axes(A, k, c0, c1);
 			float y9;
 			point(A, c0, x2[u], y9);
 			q2[c0 * A.s2_0 + c1] = y9;
 		}
 	}
-	for (unsigned long long i = tiles * 1024 + (unsigned long long)blockIdx.x * 256 + threadIdx.x; i < A.nmap; i += (unsigned long long)gridDim.x * 256) {
-		long long c0, c1;
+	for (unsigned i = tiles * 1024 + (unsigned)blockIdx.x * 256 + threadIdx.x; i < A.nmap; i += (unsigned)gridDim.x * 256) {
+		int c0, c1;
 		kept_axes(A, i, c0, c1);
 		float y9;
 		point(A, c0, q0[c1], y9);

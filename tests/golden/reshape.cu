@@ -57,41 +57,41 @@ struct args {
 	short *p1;
 	long long o0;
 	long long o1;
-	long long g1_1;
 	long long o2;
 	long long c1;
-	unsigned long long nmap;
+	int g1_1;
+	unsigned nmap;
 };
 
 /* One point of the domain. */
-static __device__ __forceinline__ void point(const struct args &A, const long long c0, short &y5)
+static __device__ __forceinline__ void point(const struct args &A, const int c0, short &y5)
 {
 	const long long v0 = (long long)((long long)A.o0 + (long long)c0);
 	const long long v1 = (long long)A.c1;
 	const long long v2 = remainder_i64(v0, v1);
 	const long long v3 = floor_divide_i64(v0, v1);
-	const short v4 = A.p0[A.o1 + (long long)v3 + (long long)v2 * A.g1_1];
+	const short v4 = A.p0[A.o1 + (int)v3 + (int)v2 * A.g1_1];
 	y5 = v4;
 }
 
 extern "C" __global__ void __launch_bounds__(256) gx_kernel(const __grid_constant__ struct args A)
 {
 	short *const __restrict__ q2 = A.p1 + A.o2;
-	const unsigned long long tiles = A.nmap / 4096;
+	const unsigned tiles = A.nmap / 4096;
 	const int aligned = (((unsigned long long)&q2[0] & 15)) == 0;
 
-	for (unsigned long long tile = blockIdx.x; tile < tiles; tile += gridDim.x) {
+	for (unsigned tile = blockIdx.x; tile < tiles; tile += gridDim.x) {
 #pragma unroll
 		for (int u = 0; u < 2; u++) {
 			unsigned z5[4] = {0};
 #pragma unroll
 			for (int j = 0; j < 8; j++) {
-				const long long c0 = (long long)(tile * 4096 + (u * 256 + threadIdx.x) * 8 + j);
+				const int c0 = (int)(tile * 4096 + (u * 256 + threadIdx.x) * 8 + j);
 				short y5;
 				point(A, c0, y5);
 				put_i16(z5, j, y5);
 			}
-			const long long c0 = (long long)(tile * 4096 + (u * 256 + threadIdx.x) * 8);
+			const int c0 = (int)(tile * 4096 + (u * 256 + threadIdx.x) * 8);
 			if (aligned) {
 				store_w4(&q2[c0], z5);
 			} else {
@@ -99,8 +99,8 @@ extern "C" __global__ void __launch_bounds__(256) gx_kernel(const __grid_constan
 			}
 		}
 	}
-	for (unsigned long long i = tiles * 4096 + (unsigned long long)blockIdx.x * 256 + threadIdx.x; i < A.nmap; i += (unsigned long long)gridDim.x * 256) {
-		const long long c0 = (long long)i;
+	for (unsigned i = tiles * 4096 + (unsigned)blockIdx.x * 256 + threadIdx.x; i < A.nmap; i += (unsigned)gridDim.x * 256) {
+		const int c0 = (int)i;
 		short y5;
 		point(A, c0, y5);
 		q2[c0] = y5;
