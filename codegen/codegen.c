@@ -70,6 +70,8 @@ static void make(struct emit *e)
 			scan_emit(e);
 		else if (e->k->reduces)
 			reduce_emit(e);
+		else if (plane_shape(e->k).axis >= 0)
+			plane_emit(e);
 		else
 			map_emit(e);
 	}
@@ -139,6 +141,8 @@ void cuda_launch_make(
 		scan_launch(u->phase, t, d, l);
 	else if (u->phase->reduces)
 		reduce_launch(u->phase, t, d, l);
+	else if (plane_shape(u->phase).axis >= 0)
+		plane_launch(u->phase, t, l);
 	else
 		map_launch(u->phase, t, l);
 }

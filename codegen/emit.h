@@ -175,8 +175,17 @@ int rows_owns(const struct kernel *phase, int p, int i);
 int rows_foreign(const struct emit *e, const struct code *c, int i); /* step i: loaded by an earlier phase, or step */
 struct row_shape rows_shape(const struct row_program *r);
 
+/* plane.c: the tiles of a map over several axes. axis: the other one besides the last, -1: no tiles. side: of square tiles, through which
+ * arrays that are read across go; 0: there are none. */
+struct plane_shape {
+	int axis, columns, side;
+};
+struct plane_shape plane_shape(const struct kernel *k);
+
 /* The families. */
 void map_emit(struct emit *e);
+void plane_emit(struct emit *e);
+void plane_launch(const struct kernel *k, const struct cuda_text *t, struct launch *l);
 void reduce_emit(struct emit *e);
 void rows_emit(struct emit *e);
 void reduce_launch(

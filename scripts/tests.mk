@@ -119,7 +119,7 @@ bless: $(B)/tests/golden
 .PHONY: test-lang test-lang-emulator test-lang-cuda test-error test-unit test-api test-golden bless
 
 # ---- emulator: every kernel family, under the sanitizers ----
-EMULATE_C = $(addprefix tests/emulate/,test_codegen.c test_reduce.c test_rows.c test_scan.c test_ops.c emulate.c fibre.c front.c harness.c)
+EMULATE_C = $(addprefix tests/emulate/,test_codegen.c test_reduce.c test_rows.c test_scan.c test_plane.c test_ops.c emulate.c fibre.c front.c harness.c)
 $(B)/tests/emulate: $(EMULATE_C) $(wildcard tests/emulate/*.h) $(FAULT_O) $(SHARED_O)
 	@mkdir -p $(@D)
 	$(Q)$(TEST_C) $(SANITIZE) -DGX_FAULTS -rdynamic -o $@ $(EMULATE_C) $(FAULT_O) $(SHARED_O) $(LIBS)

@@ -276,6 +276,8 @@ int main(int argc, char **argv)
 		test[ntest++] = row_tests[i];
 	for (int i = 0; scan_tests[i]; i++)
 		test[ntest++] = scan_tests[i];
+	for (int i = 0; plane_tests[i]; i++)
+		test[ntest++] = plane_tests[i];
 	for (int i = 0; op_tests[i]; i++)
 		test[ntest++] = op_tests[i];
 	n = ntest;

@@ -43,6 +43,7 @@ int run_edited(struct result *r, unsigned seed, const char *text, gx_array *in, 
 	const char *replace);
 
 typedef void test_function(unsigned seed);
-extern test_function *const map_tests[], *const reduce_tests[], *const row_tests[], *const scan_tests[], *const op_tests[]; /* end in NULL */
+extern test_function *const map_tests[], *const reduce_tests[], *const row_tests[], *const scan_tests[],
+	*const plane_tests[], *const op_tests[]; /* end in NULL */
 
 #endif

@@ -186,8 +186,8 @@ static void test_many(unsigned seed)
  * time. */
 static void test_texts(unsigned seed)
 {
-	gx_array a[1] = {array_of("a", GX_FLOAT32, 0, SHAPE(100, 20))},
-			 b[1] = {array_of("a", GX_FLOAT32, 0, SHAPE(70, 90))};
+	gx_array a[1] = {array_of("a", GX_FLOAT32, 0, SHAPE(100, 40))},
+			 b[1] = {array_of("a", GX_FLOAT32, 0, SHAPE(170, 90))};
 	const char *program = "x = a[::3] * 2; y = sum(a, axis=1); z = a.T + 1";
 	struct front *f, *g;
 

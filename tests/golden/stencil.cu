@@ -32,39 +32,39 @@ struct args {
 	float *p1;
 	long long o0;
 	long long o1;
-	long long g1_0;
 	long long o2;
 	long long o3;
-	long long s3_0;
 	long long o4;
 	long long o5;
-	long long s5_0;
 	long long o6;
-	long long s6_0;
 	long long c1;
 	long long c7;
 	long long c14;
 	long long c21;
-	unsigned long long n0;
-	unsigned long long n1;
-	unsigned long long nmap;
+	int g1_0;
+	int s3_0;
+	int s5_0;
+	int s6_0;
+	unsigned n0;
+	unsigned n1;
+	unsigned nmap;
 };
 
 /* One point of the domain. */
-static __device__ __forceinline__ void point(const struct args &A, const long long c0, const long long c1, float &y28)
+static __device__ __forceinline__ void point(const struct args &A, const int c0, const int c1, float &y28)
 {
 	const long long v0 = (long long)((long long)A.o0 + (long long)c0);
 	const long long v1 = (long long)A.c1;
 	const long long v2 = 0LL;
 	const long long v3 = max_i64(v0, v2);
 	const long long v4 = min_i64(v1, v3);
-	const float v5 = A.p0[A.o1 + c1 + (long long)v4 * A.g1_0];
+	const float v5 = A.p0[A.o1 + c1 + (int)v4 * A.g1_0];
 	const long long v6 = (long long)((long long)A.o2 + (long long)c1);
 	const long long v7 = (long long)A.c7;
 	const long long v8 = subtract_i64(v6, v7);
 	const unsigned char v9 = v6 >= v7;
 	const long long v10 = v9 ? v8 : v6;
-	const float v11 = A.p0[A.o3 + c0 * A.s3_0 + (long long)v10];
+	const float v11 = A.p0[A.o3 + c0 * A.s3_0 + (int)v10];
 	const float v12 = v5 + v11;
 	const long long v13 = (long long)((long long)A.o4 + (long long)c1);
 	const long long v14 = (long long)A.c14;
@@ -72,7 +72,7 @@ static __device__ __forceinline__ void point(const struct args &A, const long lo
 	const long long v16 = subtract_i64(v14, v15);
 	const unsigned char v17 = v15 >= v7;
 	const long long v18 = v17 ? v16 : v15;
-	const float v19 = A.p0[A.o5 + c0 * A.s5_0 + (long long)v18];
+	const float v19 = A.p0[A.o5 + c0 * A.s5_0 + (int)v18];
 	const float v20 = v12 + v19;
 	const long long v21 = (long long)A.c21;
 	const unsigned char v22 = v0 < v21;
@@ -84,34 +84,28 @@ static __device__ __forceinline__ void point(const struct args &A, const long lo
 	y28 = v27;
 }
 
-static __device__ __forceinline__ void kept_axes(const struct args &A, const unsigned long long i, long long &c0, long long &c1)
-{
-	const unsigned long long q1 = i / A.n1;
-	c1 = (long long)(i - q1 * A.n1);
-	c0 = (long long)q1;
-}
-
 extern "C" __global__ void __launch_bounds__(256) gx_kernel(const __grid_constant__ struct args A)
 {
 	float *const __restrict__ q6 = A.p1 + A.o6;
-	const unsigned long long tiles = A.nmap / 512;
+	const unsigned x = threadIdx.x % 64, y = threadIdx.x / 64;
+	const unsigned across = A.n0 / 8 + (A.n0 % 8 != 0), along = A.n1 / 64 + (A.n1 % 64 != 0);
+	const unsigned tiles = across * along;
 
-	for (unsigned long long tile = blockIdx.x; tile < tiles; tile += gridDim.x) {
+	for (unsigned tile = blockIdx.x; tile < tiles; tile += gridDim.x) {
+		const unsigned rest = tile / along;
+		const unsigned first1 = (tile - rest * along) * 64;
+		const unsigned first0 = rest * 8;
 #pragma unroll
 		for (int u = 0; u < 2; u++) {
-			const unsigned long long k = tile * 512 + u * 256 + threadIdx.x;
-			long long c0, c1;
-			kept_axes(A, k, c0, c1);
+			const unsigned i0 = first0 + y + u * 4;
+			const int c0 = (int)(i0 < A.n0 ? i0 : A.n0 - 1);
+			const unsigned i1 = first1 + x;
+			const int c1 = (int)(i1 < A.n1 ? i1 : A.n1 - 1);
 			float y28;
 			point(A, c0, c1, y28);
-			q6[c0 * A.s6_0 + c1] = y28;
+			if (i0 < A.n0 && i1 < A.n1) {
+				q6[c0 * A.s6_0 + c1] = y28;
+			}
 		}
-	}
-	for (unsigned long long i = tiles * 512 + (unsigned long long)blockIdx.x * 256 + threadIdx.x; i < A.nmap; i += (unsigned long long)gridDim.x * 256) {
-		long long c0, c1;
-		kept_axes(A, i, c0, c1);
-		float y28;
-		point(A, c0, c1, y28);
-		q6[c0 * A.s6_0 + c1] = y28;
 	}
 }
