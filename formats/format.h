@@ -33,8 +33,8 @@ void file_array_free(struct file_array *a);
 gx_status npz_members(const char *path, char ***names, int *count, gx_error *err);
 
 /* An output that becomes visible all at once: data goes to a temporary file in the folder of `path`, and output_commit
- * renames it. Formats by extension: .npy .csv .tsv .txt .raw .bin .dat (.png and kin are refused, else .npy);
- * "-" = .npy on standard output, "-.csv" = CSV there. */
+ * renames it. Formats by extension: .npy .csv .tsv .txt .raw .bin; no extension is .npy, others are refused (ARG);
+ * "-" = .npy on standard output, "-.csv" = CSV there. Devices and pipes take .npy whatever their name. */
 struct output {
 	char *path;         /* final path, symbolic links resolved; NULL for standard output */
 	char *temporary;    /* NULL before output_write and after commit or abandon */

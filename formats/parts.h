@@ -74,7 +74,7 @@ struct sink {
 	size_t n;
 	char room[1 << 16];
 };
-enum { OUTPUT_NPY, OUTPUT_CSV, OUTPUT_TSV, OUTPUT_RAW, OUTPUT_NPZ };
+enum { OUTPUT_NPY, OUTPUT_CSV, OUTPUT_TSV, OUTPUT_RAW };
 gx_status sink_put(struct sink *s, const void *data, size_t n, gx_error *err);
 gx_status sink_flush(struct sink *s, gx_error *err);
 /* write.c: all of an array in a kind of file; preallocate where `regular`. */

@@ -295,6 +295,7 @@ static int check_bindings(const struct options *o, const gx_formula *f)
 			continue;
 		complain("the program has no input named `%s`%s%s%s", o->binding[i].name, s.best ? "; did you mean `" : "", s.best ? s.best : "",
 			s.best ? "`?" : "");
+		hint_program(o);
 		return EXIT_USAGE;
 	}
 	return 0;

@@ -50,6 +50,14 @@ static struct pair split(char *arg)
 	return (struct pair){arg, eq + 1};
 }
 
+static int nothing_behind(struct pair p, const char *option)
+{
+	if (p.value[0])
+		return 0;
+	complain(p.name ? "%s%s=: there is nothing behind the =" : "%sneeds a value", option, p.name ? p.name : "");
+	return EXIT_USAGE;
+}
+
 static int set_device(struct options *o, const char *v)
 {
 	char *end;
@@ -109,8 +117,8 @@ static int set(struct options *o, int i, char *value)
 		complain("--math takes strict, fma or fast, found `%s`", value);
 		return EXIT_USAGE;
 	case OUTPUT_PAIR:
-		o->output[o->noutput++] = split(value);
-		return 0;
+		o->output[o->noutput] = split(value);
+		return nothing_behind(o->output[o->noutput++], "-o ");
 	}
 	return 0;
 }
@@ -124,17 +132,45 @@ static int find(const char *arg, size_t len)
 	return -1;
 }
 
+/* An argument that begins with the letter of an option, as getopt would take it: -opath, -o=path, -nq. How it is written here goes to
+ * `text`. It is not taken: -omega*2 is a program. */
+static int attached(const char *arg, char text[200])
+{
+	int i = arg[0] == '-' && arg[1] && arg[1] != '-' && arg[2] ? find(arg, 2) : -1;
+
+	if (i >= 0)
+		snprintf(text, 200, "%.2s %s%.190s", arg, table[i].kind == FLAG ? "-" : "", arg + 2 + (arg[2] == '='));
+	return i >= 0;
+}
+
 static int unknown(const char *arg)
 {
-	char name[64];
+	char name[64], text[200];
 	struct suggestion s = {.wanted = name};
 
+	if (attached(arg, text)) {
+		complain("unknown option %s; write %s", arg, text);
+		return EXIT_USAGE;
+	}
 	snprintf(name, sizeof name, "%.*s", (int)strcspn(arg, "="), arg);
 	for (int i = 0; i < NOPTIONS; i++)
 		diag_suggest(&s, table[i].name);
 	complain("unknown option %s%s%s%s", name, s.best ? "; did you mean " : "", s.best ? s.best : "", s.best ? "?" : "");
 	fprintf(stderr, "hint: gpuexpr --help lists the options; after -- a program may begin with a minus\n");
 	return EXIT_USAGE;
+}
+
+int hint_program(const struct options *o)
+{
+	char text[200];
+
+	if (!o->program || o->program[0] != '-')
+		return 0;
+	if (attached(o->program, text))
+		fprintf(stderr, "hint: %s was taken as the program; if it is an option, write %s\n", o->program, text);
+	else
+		fprintf(stderr, "hint: %s was taken as the program; gpuexpr --help lists the options\n", o->program);
+	return 1;
 }
 
 /* x=a.npy where the program should be. */
@@ -156,9 +192,9 @@ static int positional(struct options *o, char *arg)
 	p = split(arg);
 	if (!p.name) {
 		complain("expected name=binding, found `%s`", arg);
-		if (o->program && o->program[0] == '-')
-			fprintf(stderr, "hint: %s was taken as the program; gpuexpr --help lists the options\n", o->program);
-		else if (o->program && looks_like_binding(o->program))
+		if (hint_program(o))
+			return EXIT_USAGE;
+		if (o->program && looks_like_binding(o->program))
 			fprintf(stderr, "hint: the program comes first: gpuexpr '%s' %s\n", arg, o->program);
 		else if (access(arg, F_OK) == 0)
 			fprintf(stderr, "hint: say which input that is: name=%s\n", arg);
@@ -166,12 +202,8 @@ static int positional(struct options *o, char *arg)
 			fprintf(stderr, "hint: the program is one argument: put it in quotes; statements are separated by ;\n");
 		return EXIT_USAGE;
 	}
-	if (!p.value[0]) {
-		complain("%s=: there is nothing behind the =", p.name);
-		return EXIT_USAGE;
-	}
 	o->binding[o->nbinding++] = p;
-	return 0;
+	return nothing_behind(p, "");
 }
 
 /* An option with its value attached (--x=v) or following (-o v). */
@@ -259,12 +291,14 @@ static int check_pairs(const struct options *o)
 	return read_twice(o) ? EXIT_USAGE : 0;
 }
 
-/* Not a known one, but meant as one: a minus where no program is wanted any more, or --word. */
+/* Not a known one, but meant as one: a minus where no program is wanted any more, --word, or -o=path. */
 static int is_option(const struct options *o, const char *arg)
 {
+	char text[200];
+
 	if (arg[0] != '-' || !arg[1])
 		return 0;
-	return o->program || o->file || (arg[1] == '-' && islower((unsigned char)arg[2]));
+	return o->program || o->file || (arg[1] == '-' && islower((unsigned char)arg[2])) || (attached(arg, text) && arg[2] == '=');
 }
 
 int options_parse(struct options *o, int argc, char **argv)

@@ -95,7 +95,7 @@ static int open_output(struct job *j, int i)
 	}
 	if (output_open(path, j->o.force, &j->file[i], &err)) {
 		failed(&err);
-		return err.status == GX_NOMEM ? EXIT_MEMORY : EXIT_OUTPUT;
+		return err.status == GX_NOMEM ? EXIT_MEMORY : err.status == GX_ARG ? EXIT_USAGE : EXIT_OUTPUT;
 	}
 	j->is_file[i] = 1;
 	return 0;

@@ -33,6 +33,8 @@ struct options {
 
 /* Fill o from the command line; 0, or an exit code after a message. Strings point into argv. */
 int options_parse(struct options *o, int argc, char **argv);
+/* Was an argument that begins with a minus taken as the program? Then a hint says so. */
+int hint_program(const struct options *o);
 void help_short(void);
 void help_long(void);
 

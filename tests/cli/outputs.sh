@@ -24,9 +24,24 @@ quiet '.raw' 'b == 1' -o to/b.raw
 check 'its bytes' same "$(hex <to/b.raw)" 000100
 quiet '.bin is raw, too' 'b == 1' -o to/b.bin
 check 'its bytes' same "$(hex <to/b.bin)" 000100
-for e in png tiff h5 json gz; do
-	fails "no .npy file is called .$e" 5 "to/b.$e: .$e files are not written; hint: write .npy" b -o to/b.$e
+for e in dat npz png h5 json gz v2; do
+	fails "no format is called .$e" 2 "to/b.$e: no format has this extension; there are .npy, .csv, .tsv, .txt, .raw and .bin; hint: * -o -.raw > FILE" b -o to/b.$e
+	check 'nothing is written' missing to/b.$e
 done
+fails 'an extension of standard output, too' 2 '-.dat: no format' b -o -.dat
+fails 'a dry run says so, too' 2 'no format' -n 'y = b' -o y=b.dat
+quiet 'no extension is .npy' 'y = b' -o to/b
+check 'its bytes' npy_is to/b '|u1' '(3,)' 000102
+mkfifo to/pipe.end
+{ cat to/pipe.end >"$log/piped" & }
+quiet 'a pipe is .npy whatever its name' 'y = b' -o to/pipe.end
+wait
+check 'its bytes' npy_is "$log/piped" '|u1' '(3,)' 000102
+gx 'h = bf16(b)/2'
+check 'bfloat16 becomes float32 in .npy' npy_is h.npy '<f4' '(3,)' 000000000000003f0000803f
+quiet 'and stays as it is in .raw' 'bf16(b)/2' -o to/h.raw
+check 'its bytes' same "$(hex <to/h.raw)" 0000003f803f
+rm h.npy
 prints 'text that is read back' True 'all(t == a)' t=to/a.csv
 "$exe" 'y = b' -o y=- >to/stdout.npy 2>"$log/err"
 check '-o name=- is .npy on standard output' cmp to/stdout.npy to/only.npy
@@ -36,7 +51,6 @@ prints '-o -.csv is text there' '0
 2' b -o -.csv
 check 'a pipe of two' same "$("$exe" 'b*2' -o - | "$exe" 'sum(x)' x=-)" 6
 
-fails '.npz is not written' 5 '.npz' b -o to/b.npz
 fails 'rank 3 into text' 5 'rank 3' 'zeros(2, 2, 2)' -o to/z.csv
 check 'and no file' missing to/z.csv
 
@@ -107,6 +121,10 @@ fails 'two outputs on standard output' 2 'standard output: p and q' 'p = b; q = 
 fails 'an array and printed text on standard output' 2 'standard output' 'p = b; sum(b)' -o p=-
 fails '-o twice for a name' 2 'given twice for p' 'p = b' -o p=to/1.npy -o p=to/2.npy
 fails '-o without a path' 2 'needs a value' b -o
+fails '-o with an empty path' 2 '-o needs a value' b -o ''
+fails '-o name= without a path' 2 '-o p=: there is nothing behind the =' 'p = b' -o p=
+fails '-o=path' 2 'unknown option -o=z.npy; write -o z.npy' b -o=z.npy
+fails '-opath' 2 'unknown option -oz.npy; write -o z.npy' b -oz.npy
 check 'no temporary is left' same "$(find . -name '.gpuexpr*')" ''
 if command -v script >/dev/null; then
 	check 'a terminal gets no binary' like "$(script -qec "'$exe' b -o -" /dev/null </dev/null)" '*refusing to write a binary*terminal*'

@@ -202,7 +202,7 @@ static void test_headers(void)
 	expect("header length beyond the end", "t.npy", "12 t.npy: header length 65535 exceeds the file size");
 	put("t.npy", "\x93NUM", 4);
 	expect("four bytes", "t.npy", "12 t.npy is not an .npy file: it begins with '\\x93NUM', not with '\\x93NUMPY'; hint: raw numbers are "
-		"named FILE:f32:1024x1024");
+		"named FILE:f32:1024x1024, files of text .csv, .tsv or .txt");
 	put("t.npy", "\x93NUMPY\1\0\4", 9);
 	expect("nine bytes", "t.npy", "12 t.npy is truncated: it ends within the first 10 bytes, before the header");
 	put("t.npy", "", 0);
@@ -349,7 +349,7 @@ static void test_raw(void)
 		"FILE:f32:1024x1024, a member of an .npz FILE.npz:NAME");
 	expect("raw, not whole", "r:f32:4:i32", "12 r:f32:4 has 2 bytes, which is no whole number of int32 elements (4 bytes each)");
 	expect("a name with colons comes first", "r:f32:4", "12 r:f32:4 is not an .npy file: it begins with '\\x01\\x02', not with "
-		"'\\x93NUMPY'; hint: raw numbers are named FILE:f32:1024x1024");
+		"'\\x93NUMPY'; hint: raw numbers are named FILE:f32:1024x1024, files of text .csv, .tsv or .txt");
 	put("r.raw", "\7", 1);
 	expect("raw scalar", "r.raw:u8:", "uint8 (): 7");
 }
