@@ -142,7 +142,7 @@ gx_status file_read(const char *text, struct file_array *a, gx_error *err)
 		return s;
 	s = image_open(source(spec.path), &im, err);
 	if (s) {
-		s = explain(&spec, err);
+		s = s == GX_IO ? explain(&spec, err) : s;
 		free(spec.path);
 		return s;
 	}

@@ -114,8 +114,12 @@ static char *resolve(const char *path)
 
 static gx_status place_failed(const char *path, const char *shown, gx_error *err)
 {
+	char text[500];
+
 	if (errno == ENOMEM)
 		return no_memory(shown, strlen(path), err);
+	if (errno == ENOENT && dangling_link(path, text))
+		return diag_plain(err, GX_IO, "%s", text);
 	if (errno == ENOENT && folder_bytes(path))
 		return diag_plain(err, GX_IO, "%s: the folder '%.*s' does not exist", shown, (int)folder_bytes(shown), shown);
 	return system_error(shown, "cannot write there", errno, err);

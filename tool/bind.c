@@ -235,8 +235,9 @@ static int from_file(const char *name, const char *spec, int default_name, struc
 {
 	gx_error err;
 	gx_status s;
+	char link[500];
 
-	if (default_name && access(spec, F_OK) && errno == ENOENT) {
+	if (default_name && access(spec, F_OK) && errno == ENOENT && !dangling_link(spec, link)) {
 		complain("no input `%s`: there is no %s, and no %s=... on the command line", name, spec, name);
 		list_folder(name);
 		return EXIT_INPUT;

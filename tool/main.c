@@ -95,12 +95,14 @@ enum { PROGRAM_MOST = 64 << 20 };
 static int read_file(const char *path, struct buf *b)
 {
 	int fd = strcmp(path, "-") ? open(path, O_RDONLY | O_CLOEXEC) : 0;
-	char chunk[65536];
+	char chunk[65536], link[500];
 	ssize_t n = fd < 0 ? -1 : 0;
 
 	while (fd >= 0 && (n = read(fd, chunk, sizeof chunk)) > 0 && b->len <= PROGRAM_MOST)
 		buf_put(b, chunk, (size_t)n);
-	if (n < 0)
+	if (n < 0 && errno == ENOENT && dangling_link(path, link))
+		complain("cannot read the program: %s", link);
+	else if (n < 0)
 		complain("cannot read the program: %s: %s", strcmp(path, "-") ? path : "<standard input>", strerror(errno));
 	if (b->len > PROGRAM_MOST)
 		complain("%s: a program of more than 64 MiB", path);

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "base/diag.h"
+#include "base/number.h"
 #include "tool/tool.h"
 
 const char *output_path(const struct job *j, int i, char file[FILE_NAME])
@@ -161,23 +162,12 @@ static double memory_here(void)
 	return most;
 }
 
-static const char *size_text(double bytes, char text[32])
-{
-	static const char *const unit[] = {"bytes", "kB", "MB", "GB", "TB", "PB", "EB"};
-	int k = 0;
-
-	for (; bytes >= 999.95 && k < 6; k++)
-		bytes /= 1000;
-	snprintf(text, 32, "%.*f %s", k ? 1 : 0, bytes, unit[k]);
-	return text;
-}
-
 static int too_large(const gx_array *a, double bytes)
 {
 	char need[32], have[32];
 
 	complain("out of memory: %s%s needs %s (%s, %lld elements); this machine has %s", a->name[0] ? "the output " : "the result", a->name,
-		size_text(bytes, need), gx_dtype_name(a->dtype), (long long)element_count(a), size_text(memory_here(), have));
+		number_bytes(bytes, need), gx_dtype_name(a->dtype), (long long)element_count(a), number_bytes(memory_here(), have));
 	return EXIT_MEMORY;
 }
 

@@ -59,6 +59,11 @@ prints 'a name that is a word of C' '[0. 1. 2.]' int
 cp in/b.npy ./sum.npy
 prints 'an input with the name of a function' 3.0 'sum(sum)'
 
+ln -s gone.npy lost.npy && ln -s gone nowhere
+fails 'a link that leads nowhere' 4 'gpuexpr: lost.npy is a symbolic link that leads nowhere (to gone.npy)' 'sum(lost)'
+fails 'the same, bound' 4 'gpuexpr: lost.npy is a symbolic link that leads nowhere (to gone.npy)' 'sum(x)' x=lost.npy
+fails 'a link to a folder' 4 'gpuexpr: nowhere is a symbolic link that leads nowhere (to gone)' 'sum(x)' x=nowhere/x.npy
+fails 'as the program' 4 'cannot read the program: lost.npy is a symbolic link that leads nowhere (to gone.npy)' -f lost.npy
 fails 'a name bound twice' 2 'bound twice*x=1*x=2' x x=1 x=2
 fails 'an unused binding' 2 'no input named `weight`; did you mean `weights`' 'weights*2' weights=1 weight=2
 fails 'nothing behind the =' 2 'x=: *nothing' x x=

@@ -47,5 +47,13 @@ check 'no file' missing x.npy
 fails 'outputs that do not fit together' 7 'out of memory: the output z needs ' "x = u8(zeros(10)); y = arange($(awk '/MemTotal/ {printf "%d", $2 * 1024 / 8 * 0.6}' /proc/meminfo)); z = y+1; y = y*2" --device=cpu
 fails 'more elements than can be counted' 3 'too many elements' 'arange(1e19)'
 prints 'a scalar of it is no problem' '(expression): int64 (), printed' -n 'sum(i64(arange(1e12)))'
+truncate -s 2000000000 big.raw
+for x in x=big.raw:f32 x=-:f32; do
+	(ulimit -v 500000 && gx 'sum(x)' $x <big.raw && printf '%s' "$code" >"$log/code")
+	check "an input that memory has no room for, $x: exit 7" same "$(cat "$log/code")" 7
+	check 'names file, size and reason' like "$(cat "$log/err")" 'gpuexpr: * (2.0 GB) cannot be mapped: Cannot allocate memory'
+done
+(ulimit -v 500000 && cat big.raw | gx 'sum(x)' x=-:f32)
+check 'through a pipe: size' like "$(cat "$log/err")" 'gpuexpr: <standard input>: no memory for [1-9]*[0-9] MB'
 soon 'sizes'
 end

@@ -79,6 +79,9 @@ check 'replaces the file' npy_is to/target.npy '|u1' '(3,)' 010203
 check 'and leaves the link' test -L link.npy
 ln -s loop.npy loop.npy
 fails 'a link to itself' 5 'loop.npy' 'loop = b'
+ln -s no/where.npy lost.npy && ln -s no nowhere
+fails 'a link into a folder that is not there' 5 'gpuexpr: lost.npy is a symbolic link that leads nowhere (to no/where.npy)' 'lost = b'
+fails 'a folder that is such a link' 5 'gpuexpr: nowhere is a symbolic link that leads nowhere (to no)' b -o nowhere/b.npy
 mkdir dir.npy
 fails 'a folder' 5 'dir.npy is a folder' --force 'dir = b'
 fails 'a folder with a slash' 5 'to/ is a folder' b -o to/
