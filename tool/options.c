@@ -9,7 +9,7 @@
 #include "base/diag.h"
 #include "tool/tool.h"
 
-enum kind { FLAG, TEXT, NUMBER, DEVICE, MATH, OUTPUT_PAIR };
+enum kind { FLAG, TEXT, NUMBER, DEVICE, MATH, ARCH, EMIT, OUTPUT_PAIR };
 
 static const struct {
 	const char *name, *letter;
@@ -21,8 +21,8 @@ static const struct {
 	{"--dry-run", "-n", FLAG, AT(dry_run)}, {"--quiet", "-q", FLAG, AT(quiet)}, {"--verbose", "-v", FLAG, AT(verbose)},
 	{"--json", NULL, FLAG, AT(json)}, {"--explain", NULL, FLAG, AT(explain)}, {"--time", NULL, FLAG, AT(time)},
 	{"--verify", NULL, FLAG, AT(verify)}, {"--no-cache", NULL, FLAG, AT(no_cache)}, {"--device", NULL, DEVICE, AT(device)},
-	{"--threads", NULL, NUMBER, AT(threads)}, {"--math", NULL, MATH, AT(math)}, {"--emit", NULL, TEXT, AT(emit)},
-	{"--arch", NULL, TEXT, AT(arch)}, {"--cache", NULL, TEXT, AT(cache)}, {"--help", "-h", FLAG, AT(help)},
+	{"--threads", NULL, NUMBER, AT(threads)}, {"--math", NULL, MATH, AT(math)}, {"--emit", NULL, EMIT, AT(emit)},
+	{"--arch", NULL, ARCH, AT(arch)}, {"--cache", NULL, TEXT, AT(cache)}, {"--help", "-h", FLAG, AT(help)},
 	{"--version", NULL, FLAG, AT(version)}, {"--ops", NULL, FLAG, AT(ops)}, {"--devices", NULL, FLAG, AT(devices)},
 	{"--doctor", NULL, FLAG, AT(doctor)},
 #undef AT
@@ -84,12 +84,52 @@ static int set_device(struct options *o, const char *v)
 	return 0;
 }
 
+/* The place of value among words; -1 after a message. */
+static int one_of(const char *option, const char *value, const char *const *words)
+{
+	struct buf b = {0};
+
+	for (int i = 0; words[i]; i++) {
+		if (!strcmp(value, words[i]))
+			return i;
+		buf_fmt(&b, "%s%s", !i ? "" : words[i + 1] ? ", " : " or ", words[i]);
+	}
+	complain("%s takes %s, found `%s`", option, b.text ? b.text : "?", value);
+	buf_free(&b);
+	return -1;
+}
+
+static int set_number(int *n, const char *option, const char *v)
+{
+	char *end;
+	long got = strtol(v, &end, 10);
+
+	if (*end || end == v || got < 0 || got > 1024) {
+		complain("%s takes a number from 0 to 1024, found `%s`", option, v);
+		return EXIT_USAGE;
+	}
+	*n = (int)got;
+	return 0;
+}
+
+static int set_arch(struct options *o, const char *v)
+{
+	const char *digits = v + (strncmp(v, "sm_", 3) ? strncmp(v, "compute_", 8) ? 0 : 8 : 3);
+	size_t n = strspn(digits, "0123456789");
+
+	if (n < 2 || n > 3 || digits[n]) {
+		complain("--arch takes a GPU target such as sm_90, found `%s`", v);
+		return EXIT_USAGE;
+	}
+	o->arch = v;
+	return 0;
+}
+
 static int set(struct options *o, int i, char *value)
 {
-	static const char *const maths[] = {"strict", "fma", "fast"};
+	static const char *const maths[] = {"strict", "fma", "fast", NULL}, *const stages[] = {"ast", "ir", "plan", "cuda", "ptx", NULL};
 	void *field = (char *)o + table[i].at;
-	char *end;
-	long n;
+	int word;
 
 	switch (table[i].kind) {
 	case FLAG:
@@ -99,23 +139,18 @@ static int set(struct options *o, int i, char *value)
 		*(const char **)field = value;
 		return 0;
 	case NUMBER:
-		n = strtol(value, &end, 10);
-		if (*end || end == value || n < 0 || n > 1024) {
-			complain("%s takes a number from 0 to 1024, found `%s`", table[i].name, value);
-			return EXIT_USAGE;
-		}
-		*(int *)field = (int)n;
-		return 0;
+		return set_number(field, table[i].name, value);
 	case DEVICE:
 		return set_device(o, value);
+	case ARCH:
+		return set_arch(o, value);
+	case EMIT:
+		o->emit = value;
+		return one_of("--emit", value, stages) < 0 ? EXIT_USAGE : 0;
 	case MATH:
-		for (int m = 0; m < 3; m++)
-			if (!strcmp(value, maths[m])) {
-				o->math = (gx_math)m;
-				return 0;
-			}
-		complain("--math takes strict, fma or fast, found `%s`", value);
-		return EXIT_USAGE;
+		word = one_of("--math", value, maths);
+		o->math = (gx_math)word;
+		return word < 0 ? EXIT_USAGE : 0;
 	case OUTPUT_PAIR:
 		o->output[o->noutput] = split(value);
 		return nothing_behind(o->output[o->noutput++], "-o ");

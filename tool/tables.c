@@ -130,10 +130,9 @@ static int doctor(const struct options *o, const gx_options *opt)
 	gx_error err;
 	gx_status s = gx_doctor(opt, o->json, &text, &err);
 
-	if (text)
-		fputs(text, stdout);
-	else if (s)
-		failed(&err);
+	if (!text)
+		return failed(&err);
+	fputs(text, stdout);
 	free(text);
 	return s ? EXIT_DEVICE : 0;
 }
