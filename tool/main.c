@@ -357,10 +357,11 @@ static void leave(const struct options *o, int rc)
 {
 	if (rc && rc != EXIT_PIPE && o->json)
 		print_json_error(rc);
-	if ((fflush(stdout) || ferror(stdout)) && (!rc || rc == EXIT_PIPE)) {
-		rc = reader_gone() ? EXIT_PIPE : EXIT_OUTPUT;
-		if (rc == EXIT_OUTPUT)
+	if (fflush(stdout) || ferror(stdout)) {
+		if (!reader_gone())
 			complain("cannot write to standard output: %s", strerror(errno));
+		if (!rc || rc == EXIT_PIPE)
+			rc = reader_gone() ? EXIT_PIPE : EXIT_OUTPUT;
 	}
 	fflush(stderr);
 	if (rc == EXIT_PIPE) {

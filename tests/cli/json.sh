@@ -79,5 +79,9 @@ else
 	holds '--doctor without a GPU' 6 'any(c["name"] == "driver" and c["state"] == "fail" for c in j["checks"])' --doctor --json
 	holds '--device=cuda without a GPU' 6 'j["error"]["kind"] == "device"' --device=cuda --json 'sum(a)'
 fi
+GPUEXPR_LIBCUDA=$dir/none.so
+export GPUEXPR_LIBCUDA
+holds '--doctor has a remedy for what is wrong' 6 'all(c["remedy"] and "; " not in c["detail"] for c in j["checks"] if c["state"] in ("fail", "warn"))' --doctor --json
+holds '--doctor keeps the remedy out of the text' 6 'any(c["name"] == "driver" and c["remedy"].startswith("unset it") for c in j["checks"])' --doctor --json
 judge
 end
