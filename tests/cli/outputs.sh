@@ -129,11 +129,11 @@ fails '-o name= without a path' 2 '-o p=: there is nothing behind the =' 'p = b'
 fails '-o=path' 2 'unknown option -o=z.npy; write -o z.npy' b -o=z.npy
 fails '-opath' 2 'unknown option -oz.npy; write -o z.npy' b -oz.npy
 check 'no temporary is left' same "$(find . -name '.gpuexpr*')" ''
-if command -v script >/dev/null; then
+if has_terminal; then
 	check 'a terminal gets no binary' like "$(script -qec "'$exe' b -o -" /dev/null </dev/null)" '*refusing to write a binary*terminal*'
 	check 'a terminal is no .npy file' like "$(script -qec "'$exe' 'sum(x)' x=-" /dev/null)" '*standard input is a terminal; feed it*'
 	check 'a terminal is told what was written' like "$(script -qec "'$exe' 'told = b'" /dev/null </dev/null)" 'wrote told.npy: uint8 (3,)*'
 else
-	skip 'terminals' 'no script(1)'
+	skip 'terminals' "$why_not"
 fi
 end
