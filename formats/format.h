@@ -29,6 +29,8 @@ struct file_array {
 #define file_read format_file_read   /* for the linker: runtime/cache_file.h has a file_read, too */
 gx_status file_read(const char *spec, struct file_array *a, gx_error *err);
 void file_array_free(struct file_array *a);
+/* The type whose name is nearest to a word that names none ("f33": "f32"); NULL: none is near. */
+const char *dtype_meant(const char *word);
 /* The sentence about a symbolic link in the path, or its last part, that leads to nothing; NULL: there is none. */
 const char *dangling_link(const char *path, char text[500]);
 /* Names of the members of an .npz file, without ".npy". Gives *names (array and strings in one malloc'd block: free()). */
