@@ -25,7 +25,7 @@ fails 'a file that is not there' 4 'other.npy: no such file' x x=other.npy
 mkdir empty && cd empty || exit
 fails 'an empty folder' 4 'found: no .npy files in this folder' 'a+b'
 cd ..
-fails 'shapes that do not fit' 3 '<expr>:1:8: error: shapes (2, 3) and (4,)*`m` has 3 and `alpha` has 4 on axis 1' 'c = m  + alpha'
+fails 'shapes that do not fit' 3 '<expr>:1:8: error: shapes (2, 3) and (4,)*aligned from the right, axis 1 of `m` has 3 and axis 0 of `alpha` has 4' 'c = m  + alpha'
 check 'nothing is written' missing c.npy
 fails 'a mistyped assignment' 3 ':1:3: error: unexpected `=`' '2 = alpha'
 fails 'a power as in other languages' 3 '\*\*' 'alpha ^ 2'
