@@ -392,8 +392,8 @@ static void check_cache(struct report *r, const gx_options *opt)
 	if (!c)
 		return;
 	if (*cache_off(c)) {
-		add(r, WARN, "cache", "every program compiles its kernels again until this is put right", "not in use: %s %s",
-			cache_path(c), cache_off(c));
+		add(r, WARN, "cache", "put that right or set GPUEXPR_CACHE_DIR; until then every program compiles its kernels again",
+			"not in use: %s %s", cache_path(c), cache_off(c));
 	} else if (!cache_works(c)) {
 		add(r, WARN, "cache", "check owner, rights and free space, or set GPUEXPR_CACHE_DIR", "%s cannot be written",
 			cache_path(c));

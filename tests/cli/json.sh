@@ -67,7 +67,7 @@ holds 'characters that need care' 4 'j["error"]["kind"] == "input"' --json x "x=
 holds '--json beside -o -' 2 'j["error"]["kind"] == "usage"' --json a -o -
 
 holds '--ops' 0 'len(j["ops"]) > 60 and all(any(o["call"].startswith(c) and o["meaning"] and o["table"] == t for o in j["ops"]) for c, t in (("sqrt(", "function"), ("mean(", "reduction"), ("arange(", "arrays"))) and not any("`" in o["call"] for o in j["ops"])' --ops --json
-holds '--cache=stat' 0 'j["folder"].endswith("/cache") and j["entries"] == 0' --cache=stat --json
+holds '--cache=stat' 0 'j["folder"].endswith("/cache") and j["entries"] == 0 and j["bytes"] == 0 and j["limit"] > 1e6' --cache=stat --json
 holds '--cache=list' 0 'j["lines"] == []' --cache=list --json
 holds '--cache of something else' 2 'j["error"]["kind"] == "usage"' --cache=burn --json
 if has_gpu; then

@@ -88,28 +88,15 @@ fails 'a folder with a slash' 5 'to/ is a folder' b -o to/
 fails 'a folder that is not there' 5 "folder 'no/where' does not exist" b -o no/where/b.npy
 check 'is not made' missing no
 fails 'a file as a folder' 5 'a.npy/b.npy' b -o a.npy/b.npy
-if [ "$root" = 0 ]; then
-	chmod 1777 "$dir" "$dir/work" "$log"
-	mkdir locked && chmod 755 locked
-	as_user() { setpriv --reuid=65534 --clear-groups "$exe" "$@"; }
-	if as_user 1 >/dev/null 2>&1; then
-		real=$exe exe=$log/as_user
-		printf '#!/bin/sh\nexec setpriv --reuid=65534 --clear-groups "%s" "$@"\n' "$real" >"$exe"
-		chmod 755 "$exe"
-		fails 'a folder that may not be written' 5 'locked/b.npy: *Permission denied' b -o locked/b.npy
-		chmod 600 b.npy
-		fails 'an input that may not be read' 4 'b.npy: *Permission denied' b
-		chmod 644 b.npy
-		exe=$real
-	else
-		skip 'unwritable folder' 'root, and the tool cannot be run as nobody'
-	fi
-else
-	mkdir locked && chmod 555 locked
+mkdir locked && chmod 555 locked
+if without_root; then
 	fails 'a folder that may not be written' 5 'locked/b.npy: *Permission denied' b -o locked/b.npy
 	chmod 000 b.npy
 	fails 'an input that may not be read' 4 'b.npy: *Permission denied' b
 	chmod 644 b.npy
+	exe=$privileged
+else
+	skip 'unwritable folder' 'root, and the tool cannot be run as nobody'
 fi
 quiet 'a path with spaces and quotes' b -o "to/a b\"'.npy"
 check 'is there' npy_is "to/a b\"'.npy" '|u1' '(3,)' 000102
