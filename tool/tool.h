@@ -68,7 +68,7 @@ struct job {
 /* outputs.c, in the order of the calls; each gives 0, or an exit code after a message. */
 enum { FILE_NAME = 300 };
 int outputs_describe(struct job *j);                  /* names, types and shapes into j->out */
-int outputs_open(struct job *j);                      /* check -o and the places; nothing is created */
+int outputs_open(struct job *j);                      /* check -o, the places and the memory; nothing is created */
 int outputs_allocate(struct job *j, gx_array *out);   /* host memory for each; out: as j->out */
 int outputs_write(struct job *j);                     /* write all, then publish all */
 void outputs_abandon(struct job *j);

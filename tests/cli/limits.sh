@@ -42,11 +42,17 @@ prints 'bound, it is fine' 2 "$long" "$long=2"
 
 fast
 fails 'an array that does not fit' 7 'out of memory: the result needs 8.0 TB (float64, 1000000000000 elements); this machine has ' 'arange(1e12)'
+fails 'the same, -n' 7 'out of memory: the result needs 8.0 TB' -n 'arange(1e12)'
 fails 'an output that does not fit' 7 'out of memory: the output x needs 8.0 TB' 'x = arange(1e12)'
 check 'no file' missing x.npy
 fails 'outputs that do not fit together' 7 'out of memory: the output z needs ' "x = u8(zeros(10)); y = arange($(awk '/MemTotal/ {printf "%d", $2 * 1024 / 8 * 0.6}' /proc/meminfo)); z = y+1; y = y*2" --device=cpu
 fails 'more elements than can be counted' 3 'too many elements' 'arange(1e19)'
 prints 'a scalar of it is no problem' '(expression): int64 (), printed' -n 'sum(i64(arange(1e12)))'
+for n in '' -n; do
+	(ulimit -v 500000 && gx $n 'x = arange(1e8)' && printf '%s' "$code" >"$log/code")
+	check "an output above ulimit -v $n: exit 7" same "$(cat "$log/code")" 7
+	check 'says so' like "$(cat "$log/err")" 'gpuexpr: out of memory: the output x needs 800.0 MB (float64, 100000000 elements); ulimit -v allows 512.0 MB'
+done
 truncate -s 2000000000 big.raw
 for x in x=big.raw:f32 x=-:f32; do
 	(ulimit -v 500000 && gx 'sum(x)' $x <big.raw && printf '%s' "$code" >"$log/code")

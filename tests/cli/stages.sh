@@ -44,7 +44,7 @@ d: float64 () -> d.csv
 (expression): bool (10,), printed' -n 'c = a*b; d = f64(sum(a)); a > 1' -o d=d.csv
 check '-n runs nothing' files . 'a.npy b.npy '
 quiet '-n -q only checks' -n -q 'c = a*b'
-prints '--dry-run, terabytes' '(expression): float64 (1000000000000,), printed' --dry-run 'arange(1e12)'
+fails '--dry-run, terabytes' 7 'out of memory: the result needs 8.0 TB (float64, 1000000000000 elements); this machine has ' --dry-run 'arange(1e12)'
 fails '-n of a wrong program' 3 'error' -n 'c = a + arange(3)'
 gx --time 'c = a*b'
 check '--time: every stage, on standard error' like "$err" 'read * ms
