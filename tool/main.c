@@ -386,18 +386,19 @@ int main(int argc, char **argv)
 	rc = options_parse(&j.o, argc, argv);
 	if (rc)
 		leave(&j.o, rc);
-	if (j.o.help) {
-		help_long();
-		leave(&j.o, 0);
-	}
+	if (j.o.help)
+		leave(&j.o, help_long(j.o.json));
 	if (j.o.version) {
-		printf("gpuexpr %s\n", gx_version());
+		printf(j.o.json ? "{\"version\": 1, \"gpuexpr\": \"%s\"}\n" : "gpuexpr %s\n", gx_version());
 		leave(&j.o, 0);
 	}
 	if (j.o.ops || j.o.devices || j.o.doctor || j.o.cache)
 		leave(&j.o, tables(&j.o));
 	if (!j.o.program && !j.o.file) {
-		help_short();
+		if (j.o.json)
+			complain("there is no program; gpuexpr --help shows how one is given");
+		else
+			help_short();
 		leave(&j.o, EXIT_USAGE);
 	}
 	rc = everything(&j);

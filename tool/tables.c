@@ -109,19 +109,12 @@ static void to_json(const struct options *o, char *text, struct buf *b)
 static int put(const struct options *o, char *text)
 {
 	struct buf b = {0};
-	int bad;
 
 	if (o->json)
 		to_json(o, text, &b);
 	else
 		buf_str(&b, text);
-	bad = b.failed;
-	if (bad)
-		complain("out of memory");
-	else
-		fputs(b.text ? b.text : "", stdout);
-	buf_free(&b);
-	return bad ? EXIT_MEMORY : 0;
+	return print_text(&b);
 }
 
 static int doctor(const struct options *o, const gx_options *opt)

@@ -36,7 +36,7 @@ int options_parse(struct options *o, int argc, char **argv);
 /* Was an argument that begins with a minus taken as the program? Then a hint says so. */
 int hint_program(const struct options *o);
 void help_short(void);
-void help_long(void);
+int help_long(int json);
 
 /* One input of the program, ready for the library. */
 struct input {
@@ -76,6 +76,7 @@ void outputs_abandon(struct job *j);
 const char *output_path(const struct job *j, int i, char file[FILE_NAME]);
 
 /* report.c: what goes to standard output, and --time to standard error. */
+int print_text(struct buf *b);                        /* print and free */
 int print_results(struct job *j);
 void print_json(struct job *j);
 void print_dry_run(struct job *j);

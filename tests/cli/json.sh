@@ -66,6 +66,12 @@ holds 'too large' 7 'j["error"]["kind"] == "memory"' --json 'arange(1e12)'
 holds 'characters that need care' 4 'j["error"]["kind"] == "input"' --json x "x=$(printf '\001\033"\\\303\251').npy"
 holds '--json beside -o -' 2 'j["error"]["kind"] == "usage"' --json a -o -
 
+holds 'no program' 2 'j["error"]["kind"] == "usage" and "no program" in j["error"]["message"]' --json
+holds '--version' 0 'j["gpuexpr"].split(".")[0] == "0"' --version --json
+holds '--help' 0 '"Examples\n" in j["help"] and "--json" in j["help"]' --help --json
+for e in ast ir plan cuda; do
+	holds "--emit=$e" 0 'j["stage"] == "'$e'" and "sum" in j["text"]' --json --emit=$e 'sum(a)'
+done
 holds '--ops' 0 'len(j["ops"]) > 60 and all(any(o["call"].startswith(c) and o["meaning"] and o["table"] == t for o in j["ops"]) for c, t in (("sqrt(", "function"), ("mean(", "reduction"), ("arange(", "arrays"))) and not any("`" in o["call"] for o in j["ops"])' --ops --json
 holds '--cache=stat' 0 'j["folder"].endswith("/cache") and j["entries"] == 0 and j["bytes"] == 0 and j["limit"] > 1e6' --cache=stat --json
 holds '--cache=list' 0 'j["lines"] == []' --cache=list --json
