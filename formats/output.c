@@ -172,6 +172,8 @@ static gx_status open_file(const char *path, struct output *o, gx_error *err)
 		return no_format(o, err);
 	if (there && !o->direct && !o->force)
 		return diag_plain(err, GX_IO, "%s exists; use --force to replace it", shown);
+	if (there && faccessat(AT_FDCWD, path, W_OK, AT_EACCESS))   /* its folder would let us, but somebody has protected it */
+		return system_error(shown, o->direct ? "may not be written" : "may not be written, and --force does not change that", errno, err);
 	o->path = o->direct ? join("", 0, path, 0) : resolve(path);
 	if (!o->path)
 		return place_failed(path, shown, err);
@@ -215,7 +217,7 @@ static uint64_t size_limit(int fd, int *regular)
 	return r.rlim_cur;
 }
 
-/* Open what the bytes go to: standard output, the device, or a new temporary with the mode of the file it will replace. */
+/* Open what the bytes go to: standard output, the device, or a new temporary with mode and owner of the file it will replace. */
 static gx_status open_target(struct output *o, int *fd, gx_error *err)
 {
 	struct stat st;
@@ -236,7 +238,7 @@ static gx_status open_target(struct output *o, int *fd, gx_error *err)
 		return no_memory(o->shown, strlen(o->path), err);
 	folder[strlen(folder) - (strlen(folder) > 1)] = 0;   /* the slash at the end, unless it is the root */
 	there = stat(o->path, &st) == 0;
-	s = temporary_make(o->shown, folder, there ? st.st_mode : 0, there, &o->temporary, fd, err);
+	s = temporary_make(o->shown, folder, there ? &st : NULL, &o->temporary, fd, err);
 	free(folder);
 	return s;
 }

@@ -64,6 +64,12 @@ chmod 640 x.npy
 quiet '--force' --force 'x = a*0'
 check 'replaces it' npy_is x.npy '<f4' '(2, 3)' "$(printf %048d 0)"
 check 'with the mode of the old file' same "$(stat -c %a x.npy)" 640
+if [ "$root" = 0 ]; then
+	chown 65534:65534 x.npy
+	quiet '--force as root' --force 'x = a*0'
+	check 'keeps the owner of the old file' same "$(stat -c '%u %g %a' x.npy)" '65534 65534 640'
+	chown 0:0 x.npy
+fi
 GPUEXPR_FORCE=1
 export GPUEXPR_FORCE
 quiet 'GPUEXPR_FORCE=1' 'x = b'
@@ -91,6 +97,10 @@ fails 'a file as a folder' 5 'a.npy/b.npy' b -o a.npy/b.npy
 mkdir locked && chmod 555 locked
 if without_root; then
 	fails 'a folder that may not be written' 5 'locked/b.npy: *Permission denied' b -o locked/b.npy
+	chmod 444 b.npy
+	fails 'a file that is protected' 5 'b.npy: may not be written, and --force does not change that: Permission denied' --force 'b = 0'
+	fails 'a dry run says so, too' 5 'b.npy: may not be written' -n --force 'b = 0'
+	check 'stays as it was' npy_is b.npy '|u1' '(3,)' 000102
 	chmod 000 b.npy
 	fails 'an input that may not be read' 4 'b.npy: *Permission denied' b
 	chmod 644 b.npy
