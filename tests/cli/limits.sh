@@ -8,11 +8,17 @@ soon() { check "$1: soon" test $(($(date +%s) - start)) -le "${2:-15}"; }
 
 fast
 { many 100000 '('; printf 1; many 100000 ')'; } >nest.gx
-fails '100,000 nested parentheses' 3 'nest.gx:1:*: error: nested deeper than ' -f nest.gx
+fails '100,000 nested parentheses' 3 'nest.gx:1:257: error: nested deeper than 256 levels' -f nest.gx
 many 100000 '(' >open.gx
 fails '100,000 that are not closed' 3 'open.gx:1:*: error: ' -f open.gx
 { many 100000 '-'; printf 1; } >minus.gx
-fails '100,000 minus signs' 3 'minus.gx:1:*: error: ' -f minus.gx
+fails '100,000 minus signs' 3 'minus.gx:1:257: error: nested deeper than 256 levels' -f minus.gx
+for n in 300 3000; do
+	{ many $n -; printf 1; } >minus.gx
+	fails "$n minus signs" 3 'minus.gx:1:257: error: nested deeper than 256 levels' -f minus.gx
+	{ many $n '2**'; printf 1; } >power.gx
+	fails "$n powers" 3 'power.gx:1:770: error: nested deeper than 256 levels' -f power.gx
+done
 { many 200 '('; printf 7; many 200 ')'; } >ok.gx
 prints '200 nested parentheses' 7 -f ok.gx
 soon 'nesting'
