@@ -234,7 +234,7 @@ static int wrong_value(const char *name, const char *spec)
 		return wrong(name, spec, "truth is written in small letters", "write %s=%s", name, strlen(spec) == 4 ? "true" : "false");
 	if (colon)
 		return wrong_type(name, spec, colon);
-	if (comma > spec && isdigit((unsigned char)comma[1]) && !strchr(comma + 1, ',') && only(spec, "+-0123456789,"))
+	if (comma && comma != spec && isdigit((unsigned char)comma[1]) && !strchr(comma + 1, ',') && only(spec, "+-0123456789,"))
 		return wrong(name, spec, "a number has a point", "write %s=%.*s.%s, or for an array %s=f32:[%s]", name, (int)(comma - spec),
 			spec, comma + 1, name, spec);
 	if (comma && only(spec, "+-0123456789.,eE "))

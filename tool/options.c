@@ -89,11 +89,11 @@ static int one_of(const char *option, const char *value, const char *const *word
 {
 	struct buf b = {0};
 
-	for (int i = 0; words[i]; i++) {
+	for (int i = 0; words[i]; i++)
 		if (!strcmp(value, words[i]))
 			return i;
+	for (int i = 0; words[i]; i++)
 		buf_fmt(&b, "%s%s", !i ? "" : words[i + 1] ? ", " : " or ", words[i]);
-	}
 	complain("%s takes %s, found `%s`", option, b.text ? b.text : "?", value);
 	buf_free(&b);
 	return -1;
@@ -333,7 +333,9 @@ static int is_option(const struct options *o, const char *arg)
 
 	if (arg[0] != '-' || !arg[1])
 		return 0;
-	return o->program || o->file || (arg[1] == '-' && islower((unsigned char)arg[2])) || (attached(arg, text) && arg[2] == '=');
+	if (o->program || o->file || (arg[1] == '-' && islower((unsigned char)arg[2])))
+		return 1;
+	return attached(arg, text) && arg[2] == '=' && arg[3] != '=';
 }
 
 int options_parse(struct options *o, int argc, char **argv)

@@ -18,6 +18,7 @@ fails 'a short option that is none' 2 '-x was taken as the program' -x 'sum(alph
 fails '-o=path before the program' 2 'unknown option -o=z.npy; write -o z.npy' -o=z.npy 'c = alpha'
 fails '-opath before the program' 2 'hint: -oz.npy was taken as the program; if it is an option, write -o z.npy' -oz.npy 'c=alpha'
 fails 'two letters in one' 2 'unknown option -nq; write -n -q' 'c = alpha' -nq
+prints 'and compare' True '-q==-5' q=5
 prints 'a program may begin as an option does' '[-0. -1. -2. -3.]' '-oo' oo=alpha.npy
 printf '1,2\n3,4\n' >table.csv
 fails 'a table of that name' 4 'hint: there is table.csv: add table=table.csv' 'sum(table)'
