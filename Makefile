@@ -28,11 +28,16 @@ $(B)/%.o: %.c
 	@mkdir -p $(@D)
 	$(Q)$(CC) $(STRICT) $(CPP) $(CFLAGS) -MMD -MP -c $< -o $@
 
+# $(call need,PROGRAM): says where to get what a recipe is about to run.
+need = @command -v $(1) >/dev/null || { echo 'make: $(1) is missing; ./bootstrap installs it, or says how' >&2; exit 1; }
+
 $(B)/lexer/lex.c: lexer/lex.re
+	$(call need,re2c)
 	@mkdir -p $(@D)
 	$(Q)re2c -W -Werror -i $< -o $@
 
 $(B)/parser/grammar.c: parser/grammar.y
+	$(call need,lemon)
 	@mkdir -p $(@D)
 	$(Q)lemon -l -q -d$(@D) $<
 

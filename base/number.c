@@ -57,3 +57,16 @@ int number_text(double v, char buf[40])
 	leave(before);
 	return n;
 }
+
+const char *number_bytes(double bytes, char buf[32])
+{
+	static const char *const unit[] = {"bytes", "kB", "MB", "GB", "TB", "PB", "EB"};
+	locale_t before = enter();
+	int k = 0;
+
+	for (; bytes >= 999.95 && k < 6; k++)
+		bytes /= 1000;
+	snprintf(buf, 32, "%.*f %s", k ? 1 : 0, bytes, unit[k]);
+	leave(before);
+	return buf;
+}

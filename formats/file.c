@@ -79,11 +79,24 @@ static gx_status parse(const char *text, struct spec *s, gx_error *err)
 	return GX_OK;
 }
 
+const char *dtype_meant(const char *word)
+{
+	static const char *const names[] = {"bool", "i8", "i16", "i32", "i64", "u8", "u16", "u32", "u64", "f16", "bf16", "f32", "f64",
+		"int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64", "float16", "bfloat16", "float32", "float64"};
+	struct suggestion s = {.wanted = word};
+
+	for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+		diag_suggest(&s, names[i]);
+	return s.best;
+}
+
 /* The file is missing, and err says so: was it a wrong type or shape behind the colon of one that is there? */
 static gx_status explain(const struct spec *s, gx_error *err)
 {
-	char *colon = strchr(s->path, ':'), name[200], rest[200];
+	char *colon = strchr(s->path, ':'), name[200], rest[200], word[20];
+	const char *meant;
 	struct stat st;
+	gx_dtype t;
 
 	if (!colon || s->is_raw)
 		return GX_IO;
@@ -92,8 +105,11 @@ static gx_status explain(const struct spec *s, gx_error *err)
 		return GX_IO;
 	name_shown(s->path, name);
 	name_shown(colon + 1, rest);
-	return diag_plain(err, GX_ARG, "%s: cannot make sense of ':%.60s' behind the file's name; hint: raw numbers are named "
-		"FILE:f32:1024x1024, a member of an .npz FILE.npz:NAME", name, rest);
+	snprintf(word, sizeof word, "%.*s", (int)strcspn(colon + 1, ":"), colon + 1);
+	meant = gx_dtype_find(word, &t) ? dtype_meant(word) : NULL;
+	return diag_plain(err, GX_ARG, "%s: cannot make sense of ':%.60s' behind the file's name; %s%s%shint: raw numbers are named "
+		"FILE:f32:1024x1024, a member of an .npz FILE.npz:NAME", name, rest, meant ? "did you mean `" : "", meant ? meant : "",
+		meant ? "`? " : "");
 }
 
 static gx_status by_content(struct image *im, const struct spec *s, struct file_array *a, gx_error *err)
@@ -142,7 +158,7 @@ gx_status file_read(const char *text, struct file_array *a, gx_error *err)
 		return s;
 	s = image_open(source(spec.path), &im, err);
 	if (s) {
-		s = explain(&spec, err);
+		s = s == GX_IO ? explain(&spec, err) : s;
 		free(spec.path);
 		return s;
 	}

@@ -29,12 +29,16 @@ struct file_array {
 #define file_read format_file_read   /* for the linker: runtime/cache_file.h has a file_read, too */
 gx_status file_read(const char *spec, struct file_array *a, gx_error *err);
 void file_array_free(struct file_array *a);
+/* The type whose name is nearest to a word that names none ("f33": "f32"); NULL: none is near. */
+const char *dtype_meant(const char *word);
+/* The sentence about a symbolic link in the path, or its last part, that leads to nothing; NULL: there is none. */
+const char *dangling_link(const char *path, char text[500]);
 /* Names of the members of an .npz file, without ".npy". Gives *names (array and strings in one malloc'd block: free()). */
 gx_status npz_members(const char *path, char ***names, int *count, gx_error *err);
 
 /* An output that becomes visible all at once: data goes to a temporary file in the folder of `path`, and output_commit
- * renames it. Formats by extension: .npy .csv .tsv .txt .raw .bin .dat (.png and kin are refused, else .npy);
- * "-" = .npy on standard output, "-.csv" = CSV there. */
+ * renames it. Formats by extension: .npy .csv .tsv .txt .raw .bin; no extension is .npy, others are refused (ARG);
+ * "-" = .npy on standard output, "-.csv" = CSV there. Devices and pipes take .npy whatever their name. */
 struct output {
 	char *path;         /* final path, symbolic links resolved; NULL for standard output */
 	char *temporary;    /* NULL before output_write and after commit or abandon */

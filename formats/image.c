@@ -3,6 +3,7 @@
  * in "truncated" and not in "out of memory". The size is asked for before a mapping is touched: a short file would be SIGBUS. */
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -10,6 +11,7 @@
 #include <unistd.h>
 
 #include "base/fault.h"
+#include "base/number.h"
 #include "formats/parts.h"
 
 enum { SMALL = 1 << 20, FIRST = 1 << 16, MOST = 1 << 30 };
@@ -47,7 +49,9 @@ void name_shown(const char *name, char shown[200])
 
 gx_status no_memory(const char *shown, uint64_t bytes, gx_error *err)
 {
-	return diag_plain(err, GX_NOMEM, "%s: no memory for %llu bytes", shown, (unsigned long long)bytes);
+	char text[32];
+
+	return diag_plain(err, GX_NOMEM, "%s: no memory for %s", shown, number_bytes((double)bytes, text));
 }
 
 gx_status system_error(const char *shown, const char *what, int number, gx_error *err)
@@ -57,38 +61,72 @@ gx_status system_error(const char *shown, const char *what, int number, gx_error
 	return diag_plain(err, GX_IO, "%s: %s: %s", shown, what, strerror_r(number, text, sizeof text));
 }
 
-static gx_status open_failed(const char *path, const char *shown, gx_error *err)
+const char *dangling_link(const char *path, char text[500])
 {
-	if (errno == ENOENT && !path[0])
-		return diag_plain(err, GX_IO, "the file name is empty");
-	if (errno == ENOENT)
-		return diag_plain(err, GX_IO, "%s: no such file", shown);
-	return system_error(shown, "cannot open", errno, err);
+	char part[PATH_MAX], to[PATH_MAX], link[200], target[200];
+	int number = errno;   /* the caller may still want it */
+	struct stat st;
+
+	for (size_t n = 1; path[n - 1] && n < sizeof part; n++) {
+		ssize_t len;
+
+		if (path[n] && path[n] != '/')
+			continue;
+		snprintf(part, n + 1, "%s", path);
+		len = stat(part, &st) ? readlink(part, to, sizeof to - 1) : -1;
+		if (len < 0)
+			continue;
+		to[len] = 0;
+		name_shown(part, link);
+		name_shown(to, target);
+		snprintf(text, 500, "%s is a symbolic link that leads nowhere (to %s)", link, target);
+		return text;
+	}
+	errno = number;
+	return NULL;
 }
 
-/* Map the whole file and look at it from byte `start` on (mappings begin on a page). */
-static void map(struct image *im, uint64_t start)
+static gx_status open_failed(const char *path, const char *shown, gx_error *err)
+{
+	char text[500];
+
+	if (errno != ENOENT)
+		return system_error(shown, "cannot open", errno, err);
+	if (!path[0])
+		return diag_plain(err, GX_IO, "the file name is empty");
+	if (dangling_link(path, text))
+		return diag_plain(err, GX_IO, "%s", text);
+	return diag_plain(err, GX_IO, "%s: no such file", shown);
+}
+
+/* Map the whole file and look at it from byte `start` on (mappings begin on a page). What cannot be mapped for want of room would not
+ * fit when read, either; a file system that does not map is read. */
+static gx_status map(struct image *im, uint64_t start, gx_error *err)
 {
 	uint64_t bytes = start + (uint64_t)im->size;
-	void *p;
+	void *p = bytes > SIZE_MAX ? MAP_FAILED : mmap(NULL, (size_t)bytes, PROT_READ, MAP_PRIVATE, im->fd, 0);
+	int number = bytes > SIZE_MAX ? ENOMEM : errno;
+	char size[32], why[128];
 
-	if (bytes > SIZE_MAX)
-		return;
-	p = mmap(NULL, (size_t)bytes, PROT_READ, MAP_PRIVATE, im->fd, 0);
+	if (p == MAP_FAILED && number == ENOMEM)
+		return diag_plain(err, GX_NOMEM, "%s (%s) cannot be mapped: %s", im->name, number_bytes((double)bytes, size),
+			strerror_r(number, why, sizeof why));
 	if (p == MAP_FAILED)
-		return;
+		return GX_OK;
 	madvise(p, (size_t)bytes, MADV_WILLNEED);
 	im->owner = p;
 	im->owner_bytes = (size_t)bytes;
 	im->p = (const unsigned char *)p + start;
 	im->n = (size_t)im->size;
 	im->end = 1;
+	return GX_OK;
 }
 
 gx_status image_open(const char *path, struct image *im, gx_error *err)
 {
 	struct stat st;
 	int64_t start = 0;
+	gx_status s = GX_OK;
 
 	memset(im, 0, sizeof *im);
 	im->size = -1;
@@ -97,8 +135,7 @@ gx_status image_open(const char *path, struct image *im, gx_error *err)
 	if (im->fd < 0)
 		return open_failed(path, im->name, err);
 	if (fstat(im->fd, &st)) {
-		gx_status s = system_error(im->name, "cannot ask for its size", errno, err);
-
+		s = system_error(im->name, "cannot ask for its size", errno, err);
 		image_close(im);
 		return s;
 	}
@@ -111,13 +148,15 @@ gx_status image_open(const char *path, struct image *im, gx_error *err)
 	start = lseek(im->fd, 0, SEEK_CUR);
 	start = start < 0 ? 0 : start;
 	im->size = st.st_size > start ? st.st_size - start : 0;
-	if (im->size >= SMALL)
-		map(im, (uint64_t)start);   /* else it is read */
-	return GX_OK;
+	if (im->size >= SMALL)   /* else it is read */
+		s = map(im, (uint64_t)start, err);
+	if (s)
+		image_close(im);
+	return s;
 }
 
 /* Make room for more bytes: what the file is known to hold, else twice as much as before. */
-static int grow(struct image *im, size_t want)
+static gx_status grow(struct image *im, size_t want, gx_error *err)
 {
 	size_t cap = im->cap ? im->cap * 2 : FIRST;
 	void *p;
@@ -128,11 +167,11 @@ static int grow(struct image *im, size_t want)
 		cap = want;
 	p = gx_realloc(im->owner, cap);
 	if (!p)
-		return -1;
+		return no_memory(im->name, cap, err);
 	im->owner = p;
 	im->p = p;
 	im->cap = cap;
-	return 0;
+	return GX_OK;
 }
 
 gx_status image_need(struct image *im, size_t want, gx_error *err)
@@ -141,8 +180,8 @@ gx_status image_need(struct image *im, size_t want, gx_error *err)
 		size_t room;
 		ssize_t got;
 
-		if (im->n == im->cap && grow(im, want))
-			return no_memory(im->name, im->cap * 2, err);
+		if (im->n == im->cap && grow(im, want, err))
+			return GX_NOMEM;
 		room = im->cap - im->n;
 		got = read(im->fd, (char *)im->owner + im->n, room < MOST ? room : MOST);
 		if (got < 0 && errno == EINTR)

@@ -304,7 +304,7 @@ static gx_status not_npy(struct image *im, gx_error *err)
 	snprintf(start, sizeof start, "%s", b.text ? b.text : "");
 	buf_free(&b);
 	return diag_plain(err, GX_IO, "%s is not an .npy file: it begins with '%s', not with '\\x93NUMPY'; hint: raw numbers are "
-		"named FILE:f32:1024x1024", im->name, start);
+		"named FILE:f32:1024x1024, files of text .csv, .tsv or .txt", im->name, start);
 }
 
 /* Check magic and version and find the text of the header: bytes *from to *to, all of which are here. */

@@ -4,6 +4,9 @@
 #include <limits.h>
 #include <stdio.h>
 #include <string.h>
+#if !__has_include(<zlib.h>)
+#error "zlib.h is missing; ./bootstrap installs it, or says how"
+#endif
 #include <zlib.h>
 
 #include "base/fault.h"

@@ -14,33 +14,6 @@
 
 enum { LINKS_MOST = 40 };
 
-static int kind_of(const char *path)
-{
-	static const struct { const char *tail; int kind; } kinds[] = {
-		{".csv", OUTPUT_CSV}, {".txt", OUTPUT_CSV}, {".tsv", OUTPUT_TSV}, {".raw", OUTPUT_RAW}, {".bin", OUTPUT_RAW}, {".dat", OUTPUT_RAW},
-		{".npz", OUTPUT_NPZ},
-	};
-
-	for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
-		if (ends_with(path, kinds[i].tail))
-			return kinds[i].kind;
-	return OUTPUT_NPY;
-}
-
-/* Formats of others: an .npy file of such a name would fool everybody. NULL: none of them. */
-static const char *foreign(const char *path)
-{
-	static const char *const tails[] = {
-		".png", ".jpg", ".jpeg", ".gif", ".bmp", ".tif", ".tiff", ".pgm", ".ppm", ".pdf", ".h5", ".hdf5", ".nc", ".mat", ".fits", ".json",
-		".xlsx", ".parquet", ".pkl", ".pt", ".zip", ".gz", ".xz", ".zst",
-	};
-
-	for (size_t i = 0; i < sizeof tails / sizeof *tails; i++)
-		if (ends_with(path, tails[i]))
-			return tails[i];
-	return NULL;
-}
-
 /* "a/b.npy": the folder's bytes, "" where it is the current one. */
 static size_t folder_bytes(const char *path)
 {
@@ -54,6 +27,20 @@ static const char *last_part(const char *path)
 	const char *slash = strrchr(path, '/');
 
 	return slash ? slash + 1 : path;
+}
+
+/* What the extension says; without one, .npy. -1: a format that is not written: any bytes under its name would fool people. */
+static int kind_of(const char *path)
+{
+	static const struct { const char *tail; int kind; } kinds[] = {
+		{".npy", OUTPUT_NPY}, {".csv", OUTPUT_CSV}, {".txt", OUTPUT_CSV}, {".tsv", OUTPUT_TSV}, {".raw", OUTPUT_RAW}, {".bin", OUTPUT_RAW},
+	};
+	const char *name = last_part(path), *dot = strrchr(name, '.');
+
+	for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
+		if (ends_with(name, kinds[i].tail))
+			return kinds[i].kind;
+	return dot && dot != name ? -1 : OUTPUT_NPY;
 }
 
 /* FOLDER/NAME in new memory; folder of n bytes, 0 = the current one, unless the path begins at the root. */
@@ -127,8 +114,12 @@ static char *resolve(const char *path)
 
 static gx_status place_failed(const char *path, const char *shown, gx_error *err)
 {
+	char text[500];
+
 	if (errno == ENOMEM)
 		return no_memory(shown, strlen(path), err);
+	if (errno == ENOENT && dangling_link(path, text))
+		return diag_plain(err, GX_IO, "%s", text);
 	if (errno == ENOENT && folder_bytes(path))
 		return diag_plain(err, GX_IO, "%s: the folder '%.*s' does not exist", shown, (int)folder_bytes(shown), shown);
 	return system_error(shown, "cannot write there", errno, err);
@@ -148,10 +139,18 @@ static gx_status check_folder(const struct output *o, gx_error *err)
 	return bad ? system_error(o->shown, "cannot write into its folder", bad, err) : GX_OK;
 }
 
+static gx_status no_format(const struct output *o, gx_error *err)
+{
+	return diag_plain(err, GX_ARG, "%s: no format has this extension; there are .npy, .csv, .tsv, .txt, .raw and .bin; hint: raw bytes go "
+		"under any name by -o -.raw > FILE", o->shown);
+}
+
 static gx_status open_stdout(struct output *o, gx_error *err)
 {
-	strcpy(o->shown, "<standard output>");
 	o->direct = 1;
+	if (o->kind < 0)
+		return no_format(o, err);
+	strcpy(o->shown, "<standard output>");
 	if (fcntl(1, F_GETFD) < 0)
 		return diag_plain(err, GX_IO, "standard output is closed");
 	return GX_OK;
@@ -163,14 +162,18 @@ static gx_status open_file(const char *path, struct output *o, gx_error *err)
 	const char *shown = o->shown;
 	int there = stat(path, &st) == 0;
 
-	if (!path[0])
-		return diag_plain(err, GX_ARG, "the name of an output is empty");
 	if ((there && S_ISDIR(st.st_mode)) || !last_part(path)[0])
 		return diag_plain(err, GX_IO, "%s is a folder; hint: give a file name, %s%sresult.npy", shown, shown,
 			ends_with(shown, "/") ? "" : "/");
 	o->direct = there && !S_ISREG(st.st_mode);
+	if (o->direct && o->kind < 0)
+		o->kind = OUTPUT_NPY;   /* its name says nothing about bytes */
+	if (o->kind < 0)
+		return no_format(o, err);
 	if (there && !o->direct && !o->force)
 		return diag_plain(err, GX_IO, "%s exists; use --force to replace it", shown);
+	if (there && faccessat(AT_FDCWD, path, W_OK, AT_EACCESS))   /* its folder would let us, but somebody has protected it */
+		return system_error(shown, o->direct ? "may not be written" : "may not be written, and --force does not change that", errno, err);
 	o->path = o->direct ? join("", 0, path, 0) : resolve(path);
 	if (!o->path)
 		return place_failed(path, shown, err);
@@ -191,15 +194,13 @@ gx_status output_open(const char *path, int force, struct output *o, gx_error *e
 	memset(o, 0, sizeof *o);
 	o->force = force != 0;
 	name_shown(path, o->shown);
-	if (path[0] == '-' && (!path[1] || path[1] == '.'))
+	o->kind = kind_of(path);
+	if (!path[0])
+		s = diag_plain(err, GX_ARG, "the name of an output is empty");
+	else if (path[0] == '-' && (!path[1] || path[1] == '.'))
 		s = open_stdout(o, err);
 	else
 		s = open_file(path, o, err);
-	o->kind = kind_of(path);
-	if (s == GX_OK && foreign(path))
-		s = diag_plain(err, GX_UNSUPPORTED, "%s: %s files are not written; hint: write .npy, .csv, .txt or .raw", o->shown, foreign(path));
-	if (s == GX_OK && o->kind == OUTPUT_NPZ)
-		s = diag_plain(err, GX_UNSUPPORTED, "%s: .npz files are read but not written; hint: write .npy", o->shown);
 	if (s)
 		forget(o);
 	return s;
@@ -216,7 +217,7 @@ static uint64_t size_limit(int fd, int *regular)
 	return r.rlim_cur;
 }
 
-/* Open what the bytes go to: standard output, the device, or a new temporary with the mode of the file it will replace. */
+/* Open what the bytes go to: standard output, the device, or a new temporary with mode and owner of the file it will replace. */
 static gx_status open_target(struct output *o, int *fd, gx_error *err)
 {
 	struct stat st;
@@ -237,7 +238,7 @@ static gx_status open_target(struct output *o, int *fd, gx_error *err)
 		return no_memory(o->shown, strlen(o->path), err);
 	folder[strlen(folder) - (strlen(folder) > 1)] = 0;   /* the slash at the end, unless it is the root */
 	there = stat(o->path, &st) == 0;
-	s = temporary_make(o->shown, folder, there ? st.st_mode : 0, there, &o->temporary, fd, err);
+	s = temporary_make(o->shown, folder, there ? &st : NULL, &o->temporary, fd, err);
 	free(folder);
 	return s;
 }

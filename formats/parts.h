@@ -6,6 +6,7 @@
 
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/stat.h>
 
 #include "base/diag.h"
 #include "formats/format.h"
@@ -74,16 +75,16 @@ struct sink {
 	size_t n;
 	char room[1 << 16];
 };
-enum { OUTPUT_NPY, OUTPUT_CSV, OUTPUT_TSV, OUTPUT_RAW, OUTPUT_NPZ };
+enum { OUTPUT_NPY, OUTPUT_CSV, OUTPUT_TSV, OUTPUT_RAW };
 gx_status sink_put(struct sink *s, const void *data, size_t n, gx_error *err);
 gx_status sink_flush(struct sink *s, gx_error *err);
 /* write.c: all of an array in a kind of file; preallocate where `regular`. */
 gx_status array_write(struct sink *s, int kind, const gx_array *a, int regular, gx_error *err);
 
 /* temporary.c: names of temporaries and the table for signal handlers. */
-/* Create a hidden file in folder; shown: the output's name for messages. Gives *name (temporary_forget or temporary_remove)
- * and *fd. */
-gx_status temporary_make(const char *shown, const char *folder, unsigned mode, int keep_mode, char **name, int *fd, gx_error *err);
+/* Create a hidden file in folder; shown: the output's name for messages; old: the file that it will replace, or NULL. Gives *name
+ * (temporary_forget or temporary_remove) and *fd. */
+gx_status temporary_make(const char *shown, const char *folder, const struct stat *old, char **name, int *fd, gx_error *err);
 void temporary_forget(char *name);   /* takes name; the file is not ours any more */
 void temporary_remove(char *name);   /* takes name; unlinks the file */
 void temporary_sweep(const char *folder);   /* remove what dead processes left there */

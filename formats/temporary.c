@@ -85,7 +85,15 @@ static void find_place(void)
 	place = (unsigned)hash_bytes(text, n, 0);
 }
 
-gx_status temporary_make(const char *shown, const char *folder, unsigned mode, int keep_mode, char **name, int *fd, gx_error *err)
+/* As the old file was, as far as the system lets us: only root gives files away. */
+static void keep_owner_and_mode(int fd, const struct stat *old)
+{
+	if (fchown(fd, old->st_uid, old->st_gid) && fchown(fd, (uid_t)-1, old->st_gid))
+		errno = 0;
+	fchmod(fd, old->st_mode & 0777);
+}
+
+gx_status temporary_make(const char *shown, const char *folder, const struct stat *old, char **name, int *fd, gx_error *err)
 {
 	size_t bytes = strlen(folder) + 64;
 	char *path = gx_malloc(bytes);
@@ -108,8 +116,8 @@ gx_status temporary_make(const char *shown, const char *folder, unsigned mode, i
 		free(path);
 		return system_error(shown, "cannot create a file in its folder", errno, err);
 	}
-	if (keep_mode)
-		fchmod(*fd, mode & 0777);
+	if (old)
+		keep_owner_and_mode(*fd, old);
 	*name = path;
 	return GX_OK;
 }

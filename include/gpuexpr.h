@@ -125,7 +125,7 @@ typedef struct gx_options {
 	int threads;                 /* CPU engine: 0 = all cores of the process's affinity mask */
 	int no_cache;                /* 1: neither read nor write the kernel cache on disk */
 	const char *cache_dir;       /* NULL: $GPUEXPR_CACHE_DIR, $XDG_CACHE_HOME/gpuexpr, ~/.cache/gpuexpr */
-	const char *arch;            /* for dumps without a GPU: "sm_90"; NULL = the device's, or sm_90 without one */
+	const char *arch;            /* of dumps: "sm_90", a target of the NVRTC here; NULL = the device's, or sm_90 without one */
 } gx_options;
 
 /* Version of the library in use, "major.minor.patch". Static storage. */
@@ -230,7 +230,7 @@ GX_API gx_status gx_ops_table(char **text, gx_error *err);
 GX_API gx_status gx_doctor(const gx_options *opt, int json, char **text, gx_error *err);
 /* The CUDA devices, one a line. Gives *text: free(). */
 GX_API gx_status gx_devices(char **text, gx_error *err);
-/* "stat" "list" "verify" "clear" "path" on the kernel cache on disk. Gives *text: free(). */
+/* "stat" "list" "verify" "trim" "clear" "path" on the kernel cache on disk. Gives *text: free(). */
 GX_API gx_status gx_cache(const gx_options *opt, const char *command, char **text, gx_error *err);
 
 #ifdef __cplusplus

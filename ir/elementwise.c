@@ -110,13 +110,16 @@ uint32_t spread(struct check_state *c, const struct val *v, const struct shape *
 	return ir_view(c->ir, v->ins, &v->shape, &m);
 }
 
-static int mismatch(struct check_state *c, const struct val *a, const struct val *b, struct span at, int axis, int64_t x, int64_t y)
+/* Shapes meet at their right ends; the extents that differ are `left` of there, 1 for the last. */
+static int mismatch(struct check_state *c, const struct val *a, const struct val *b, struct span at, int left)
 {
 	char s[200], t[200];
 	const char *an = span_text(c, a->span), *bn = span_text(c, b->span);
+	int i = a->shape.rank - left, j = b->shape.rank - left;
 
-	diag_error(c->diag, GX_SHAPE, at, "shapes %s and %s do not broadcast: `%s` has %lld and `%s` has %lld on axis %d",
-		shape_text(&a->shape, s), shape_text(&b->shape, t), an, (long long)x, bn, (long long)y, axis);
+	diag_error(c->diag, GX_SHAPE, at, "shapes %s and %s do not broadcast: aligned from the right, axis %d of `%s` has %lld and axis %d of "
+		"`%s` has %lld", shape_text(&a->shape, s), shape_text(&b->shape, t), i, an, (long long)a->shape.n[i], j, bn,
+		(long long)b->shape.n[j]);
 	if (a->shape.rank == b->shape.rank + 1 && b->shape.rank == 1 && a->shape.n[0] == b->shape.n[0])
 		diag_hint(c->diag, "%s[:, None] lines it up with axis 0", bn);
 	else if (b->shape.rank == a->shape.rank + 1 && a->shape.rank == 1 && b->shape.n[0] == a->shape.n[0])
@@ -144,7 +147,7 @@ int broadcast(struct check_state *c, const struct val *v, int n, struct span at,
 			if (x == 1 || x == out->n[k])
 				continue;
 			if (out->n[k] != 1)
-				return mismatch(c, owner[k], &v[i], at, k, out->n[k], x);
+				return mismatch(c, owner[k], &v[i], at, out->rank - k);
 			out->n[k] = x;
 			owner[k] = &v[i];
 		}

@@ -52,6 +52,9 @@
 #define isa_avx2 2
 #define isa_sse2 3
 #define isa_generic 4
+#if PASTE(isa_, ISA) != isa_generic && !__has_include(<sleef.h>)
+#error "sleef.h is missing; ./bootstrap installs it, or says how"
+#endif
 #if PASTE(isa_, ISA) == isa_avx512
 #include <immintrin.h>
 #include <sleef.h>

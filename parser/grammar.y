@@ -23,7 +23,22 @@ size_t grammar_size(void)
 }
 
 %syntax_error { parse_unexpected(p, TOKEN); }
-%stack_overflow { parse_too_deep(p); }
+
+/* lemon has emptied the stack, but what filled it is still in its memory: the first operator or bracket too many of those that wait. */
+%stack_overflow {
+	struct token at = p->token;
+	int level = 0;
+
+	for (int i = 1; i < YYSTACKDEPTH && level <= MAX_DEPTH; i++) {
+		int kind = yypParser->yystack[i].major;
+
+		if (kind >= YYNTOKEN || kind == TK_NAME || kind == TK_ASSIGN || kind == TK_COMMA || kind == TK_COLON || kind == TK_SEP)
+			continue;
+		at = yypParser->yystack[i].minor.yy0;
+		level++;
+	}
+	parse_too_deep(p, at);
+}
 
 /* Loosest first. */
 %right QUESTION COLON.

@@ -1,5 +1,5 @@
 /* parse.c -- feeds tokens to lemon's parser and builds the tree. Newlines count only outside brackets; `;` and newlines
- * become SEP. The depth of brackets is counted here, so the parser's own stack is never what overflows first. */
+ * become SEP. The depth of brackets is counted here; only operators can fill the parser's own stack (grammar.y). */
 #include "parser/parse.h"
 
 #include <ctype.h>
@@ -32,16 +32,33 @@ static void too_deep(struct parse *p, struct span at)
 	diag_hint(&p->f->diag, "give parts names of their own, in statements before this one");
 }
 
-void parse_too_deep(struct parse *p)
+void parse_too_deep(struct parse *p, struct token at)
 {
-	too_deep(p, p->token.span);
+	too_deep(p, at.span);
 }
 
-static struct ast *deep(struct parse *p, struct ast *n)
+/* What grows to the right, x[0][0]: too deep as soon as it is read. */
+static struct ast *shallow(struct parse *p, struct ast *n)
 {
 	if (n->depth > MAX_DEPTH)
 		too_deep(p, n->at);
 	return n;
+}
+
+/* All else nests the other way round, --x: the first level that is one too many, as they are read, is on the deepest path down. */
+static void too_deep_statement(struct parse *p, const struct ast *s)
+{
+	const struct ast *at = s;
+
+	while (at->depth > s->depth - MAX_DEPTH) {
+		const struct ast *deepest = at->kid;
+
+		for (const struct ast *k = at->kid; k; k = k->next)
+			if (k->depth > deepest->depth)
+				deepest = k;
+		at = deepest;
+	}
+	too_deep(p, at->at);
 }
 
 /* "np.mean(", "x.mean(": the word before the bracket, when a point stands before it. */
@@ -103,7 +120,9 @@ void parse_unexpected(struct parse *p, struct token t)
 
 void parse_statement(struct parse *p, struct ast *s)
 {
-	ast_add(p->f->program, deep(p, s));
+	if (s->depth > MAX_DEPTH)
+		too_deep_statement(p, s);
+	ast_add(p->f->program, s);
 	p->f->program->depth = 0;
 }
 
@@ -141,7 +160,7 @@ struct ast *parse_named(struct parse *p, enum ast_kind kind, struct token name, 
 
 	n->name = slice(p, name.span);
 	ast_add(n, kid);
-	return deep(p, n);
+	return shallow(p, n);
 }
 
 struct ast *parse_def(struct parse *p, struct token name, struct ast *params, struct ast *body)
@@ -165,7 +184,7 @@ struct ast *parse_infix(struct parse *p, const char *op, struct token at, struct
 	n->infix = 1;
 	ast_add(n, a);
 	ast_add(n, b);
-	return deep(p, n);
+	return n;
 }
 
 struct ast *parse_prefix(struct parse *p, const char *op, struct token at, struct ast *a)
@@ -175,7 +194,7 @@ struct ast *parse_prefix(struct parse *p, const char *op, struct token at, struc
 	n->name = op;
 	ast_add(n, a);
 	n->infix = 1;
-	return deep(p, n);
+	return n;
 }
 
 static int is_number(const struct ast *n)
@@ -214,7 +233,7 @@ struct ast *parse_compare(struct parse *p, const char *op, struct token at, stru
 	}
 	warn_bitwise(p, b);
 	ast_add(n, rel);
-	return deep(p, n);
+	return n;
 }
 
 struct ast *parse_cond(struct parse *p, struct ast *c, struct ast *a, struct ast *b)
@@ -224,7 +243,7 @@ struct ast *parse_cond(struct parse *p, struct ast *c, struct ast *a, struct ast
 	ast_add(n, c);
 	ast_add(n, a);
 	ast_add(n, b);
-	return deep(p, n);
+	return n;
 }
 
 struct ast *parse_index(struct parse *p, struct ast *base, struct ast *items, struct token end)
@@ -239,7 +258,7 @@ struct ast *parse_index(struct parse *p, struct ast *base, struct ast *items, st
 	}
 	n->span = join(n->span, end.span);
 	n->at = n->span;
-	return deep(p, n);
+	return shallow(p, n);
 }
 
 struct ast *parse_slice(struct parse *p, struct token at, struct ast *lo, struct ast *hi, struct ast *step)
@@ -257,7 +276,7 @@ struct ast *parse_call(struct parse *p, struct token name, struct ast *args, str
 	args->name = slice(p, name.span);
 	args->at = name.span;
 	args->span = join(name.span, end.span);
-	return deep(p, args);
+	return args;
 }
 
 struct ast *parse_paren(struct ast *a, struct token begin, struct token end)

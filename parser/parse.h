@@ -23,7 +23,7 @@ struct ast *parse_builtin(struct formula *f, const char *text);
 
 /* Actions. */
 void parse_unexpected(struct parse *p, struct token t);
-void parse_too_deep(struct parse *p);
+void parse_too_deep(struct parse *p, struct token at);
 void parse_statement(struct parse *p, struct ast *s);
 struct ast *parse_name(struct parse *p, struct token t);
 struct ast *parse_number(struct parse *p, struct token t);

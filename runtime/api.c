@@ -7,6 +7,7 @@
 
 #include "base/fault.h"
 #include "parser/parse.h"
+#include "runtime/nvrtc.h"
 #include "runtime/program.h"
 
 double clock_ms(void)
@@ -132,7 +133,8 @@ gx_status gx_open(const gx_options *opt, gx_context **out, gx_error *err)
 	pthread_mutex_init(&ctx->lock, NULL);
 	ctx->opt.cache_dir = ctx->cache_dir = copy_text(ctx->opt.cache_dir);
 	ctx->opt.arch = ctx->arch = copy_text(ctx->opt.arch);
-	s = open_engines(ctx, err);
+	s = ctx->opt.arch ? nvrtc_check_arch(ctx->opt.arch, err) : GX_OK;
+	s = s ? s : open_engines(ctx, err);
 	if (s) {
 		gx_close(ctx);
 		return s;

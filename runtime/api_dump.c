@@ -6,6 +6,7 @@
 #include "codegen/codegen.h"
 #include "runtime/cache.h"
 #include "runtime/doctor.h"
+#include "runtime/nvrtc.h"
 #include "runtime/program.h"
 
 static gx_status give(struct buf *b, char **text, gx_error *err)
@@ -135,8 +136,13 @@ gx_status gx_ops_table(char **text, gx_error *err)
 gx_status gx_doctor(const gx_options *opt, int json, char **text, gx_error *err)
 {
 	struct buf b = {0};
-	gx_status s = doctor_text(opt, json, &b), g = give(&b, text, err);
+	gx_status s = opt && opt->arch ? nvrtc_check_arch(opt->arch, err) : GX_OK, g;
 
+	*text = NULL;
+	if (s)
+		return s;
+	s = doctor_text(opt, json, &b);
+	g = give(&b, text, err);
 	return g ? g : s;
 }
 

@@ -4,6 +4,7 @@
 #include "runtime/cache.h"
 
 #include <dirent.h>
+#include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
 #include <pthread.h>
@@ -104,7 +105,7 @@ struct cache *cache_open(const gx_options *opt)
 	c->off = choose(c, opt);
 	if (*c->off)
 		return c;
-	c->absent = lstat(c->path, &st) != 0;
+	c->absent = lstat(c->path, &st) && errno == ENOENT;
 	if (!c->absent)
 		c->folder = folder_open(AT_FDCWD, c->path, 0, &c->off);
 	if (c->folder >= 0)
@@ -130,6 +131,28 @@ const char *cache_path(const struct cache *c)
 const char *cache_off(const struct cache *c)
 {
 	return c->off;
+}
+
+const char *cache_shut(const struct cache *c)
+{
+	char above[PATH_MAX];
+	struct stat st;
+
+	if (*c->off)
+		return c->off;
+	if (!c->absent)
+		return faccessat(c->folder, ".", W_OK | X_OK, AT_EACCESS) ? "cannot be written" : "";
+	strcpy(above, c->path);
+	do
+		*(strrchr(above, '/') ? strrchr(above, '/') : above) = 0;
+	while (*above && stat(above, &st));
+	return faccessat(AT_FDCWD, *above ? above : *c->path == '/' ? "/" : ".", W_OK | X_OK, AT_EACCESS)
+		? "is not there and cannot be made" : "";
+}
+
+int cache_absent(const struct cache *c)
+{
+	return c->absent;
 }
 
 static void write_text(int folder, const char *name, const char *text)

@@ -25,6 +25,9 @@ void cache_close(struct cache *c);                 /* NULL is fine */
 const char *cache_path(const struct cache *c);     /* of the folder; "" without one */
 const char *cache_off(const struct cache *c);      /* why it is not in use, as a sentence; "" when it is */
 
+const char *cache_shut(const struct cache *c);     /* why nothing can be stored in it, as a sentence; "" when it can */
+int cache_absent(const struct cache *c);           /* 1: its folder is not there yet */
+
 /* 1 when the entry for this key is there: gives *image (image_free). 0: a miss, *image is zero. */
 int cache_load(struct cache *c, const char *key, size_t len, struct image *image);
 void cache_store(struct cache *c, const char *key, size_t len, const struct image *image);

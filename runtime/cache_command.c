@@ -21,14 +21,20 @@ static void print_totals(struct cache *c, struct buf *out)
 		bytes += item[i].bytes;
 	}
 	free(item);
-	buf_fmt(out, "entries: %d\nbytes: %lld of at most %lld\ntemporary files: %d\n", n - temporary, bytes, LIMIT, temporary);
+	buf_fmt(out, "entries: %d\nbytes: %lld\nlimit: %lld\ntemporary files: %d\n", n - temporary, bytes, LIMIT, temporary);
 	if (v)
 		buf_fmt(out, "last compiler: NVRTC %d.%d\n", v / 1000, v % 1000 / 10);
 }
 
 static void stat_command(struct cache *c, struct buf *out)
 {
-	buf_fmt(out, "folder: %s\nstate: %s\n", *cache_path(c) ? cache_path(c) : "none", *cache_off(c) ? cache_off(c) : "in use");
+	buf_fmt(out, "folder: %s\nstate: ", *cache_path(c) ? cache_path(c) : "none");
+	if (*cache_off(c))
+		buf_fmt(out, "unusable: %s%s\n", *cache_path(c) ? "it " : "", cache_off(c));
+	else if (*cache_shut(c))
+		buf_fmt(out, "unusable%s: it %s\n", cache_absent(c) ? "" : " for new kernels", cache_shut(c));
+	else
+		buf_str(out, cache_absent(c) ? "not there yet\n" : "in use\n");
 	if (!*cache_off(c))
 		print_totals(c, out);
 }
@@ -136,19 +142,20 @@ static void trim_command(struct cache *c, struct buf *out)
 static const struct {
 	const char *name;
 	void (*run)(struct cache *c, struct buf *out);
-	int needs_folder;
+	const char *(*hindered)(const struct cache *c);   /* by what, "": by nothing */
 } commands[] = {
-	{"stat", stat_command, 0},
-	{"path", path_command, 0},
-	{"list", list_command, 1},
-	{"verify", verify_command, 1},
-	{"clear", clear_command, 1},
-	{"trim", trim_command, 1},
+	{"stat", stat_command, NULL},
+	{"path", path_command, NULL},
+	{"list", list_command, cache_off},
+	{"verify", verify_command, cache_shut},
+	{"clear", clear_command, cache_shut},
+	{"trim", trim_command, cache_shut},
 };
 
 gx_status cache_command(const gx_options *opt, const char *command, struct buf *out, gx_error *err)
 {
 	struct cache *c;
+	const char *why;
 	gx_status s = GX_OK;
 	size_t i, n = sizeof commands / sizeof *commands;
 
@@ -160,8 +167,9 @@ gx_status cache_command(const gx_options *opt, const char *command, struct buf *
 	c = cache_open(opt);
 	if (!c)
 		return diag_plain(err, GX_NOMEM, "out of memory");
-	if (commands[i].needs_folder && *cache_off(c))
-		s = diag_plain(err, GX_IO, "the kernel cache is not in use: %s %s", cache_path(c), cache_off(c));
+	why = commands[i].hindered ? commands[i].hindered(c) : "";
+	if (*why)
+		s = diag_plain(err, GX_IO, "the kernel cache cannot be used: %s %s", cache_path(c), why);
 	else
 		commands[i].run(c, out);
 	cache_close(c);

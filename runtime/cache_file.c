@@ -41,7 +41,7 @@ int folder_open(int parent, const char *name, int make, const char **why)
 	fd = openat(parent, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 	if (fd < 0) {
 		*why = errno == ENOENT ? "is not there yet" : errno == ELOOP || errno == ENOTDIR
-			? "is a link or not a folder" : "cannot be opened";
+			? "is a link or not a folder" : errno == EACCES ? "may not be opened" : "cannot be opened";
 		return -1;
 	}
 	if (fstat(fd, &st) || !trusted(&st)) {

@@ -31,7 +31,18 @@ struct report {
 	gx_status status;            /* of the first failure */
 };
 
-/* One finding; remedy may be NULL. */
+/* "what is wrong; what to do", as errors are worded: cut behind the first part, gives the second. */
+static const char *cut_remedy(struct buf *detail)
+{
+	char *at = detail->text ? strstr(detail->text, "; ") : NULL;
+
+	if (!at)
+		return "none is known; please report this";
+	*at = 0;
+	return at + 2;
+}
+
+/* One finding. remedy NULL: there is none, or for what is wrong it is part of the text. */
 __attribute__((format(printf, 5, 6)))
 static void add(struct report *r, enum state s, const char *name, const char *remedy, const char *fmt, ...)
 {
@@ -41,6 +52,8 @@ static void add(struct report *r, enum state s, const char *name, const char *re
 	va_start(ap, fmt);
 	buf_vfmt(&detail, fmt, ap);
 	va_end(ap);
+	if (!remedy && s >= WARN)
+		remedy = cut_remedy(&detail);
 	if (r->json) {
 		buf_str(r->out, r->n ? ",\n{\"name\":" : "\n{\"name\":");
 		buf_json(r->out, name);
@@ -379,8 +392,8 @@ static void check_cache(struct report *r, const gx_options *opt)
 	if (!c)
 		return;
 	if (*cache_off(c)) {
-		add(r, WARN, "cache", "every program compiles its kernels again until this is put right", "not in use: %s %s",
-			cache_path(c), cache_off(c));
+		add(r, WARN, "cache", "put that right or set GPUEXPR_CACHE_DIR; until then every program compiles its kernels again",
+			"not in use: %s %s", cache_path(c), cache_off(c));
 	} else if (!cache_works(c)) {
 		add(r, WARN, "cache", "check owner, rights and free space, or set GPUEXPR_CACHE_DIR", "%s cannot be written",
 			cache_path(c));

@@ -139,10 +139,15 @@ int driver_forked(void)
 
 void driver_why(struct buf *b)
 {
-	const char *visible = secure_getenv("CUDA_VISIBLE_DEVICES");
+	const char *visible = secure_getenv("CUDA_VISIBLE_DEVICES"), *own = secure_getenv("GPUEXPR_LIBCUDA");
 
 	if (driver_get())
 		return;
+	if (own && *own && (!report.path || report.missing)) {
+		buf_fmt(b, "GPUEXPR_LIBCUDA names no usable driver: %.*s; unset it, or name a libcuda.so.1", (int)strcspn(report.tried, "\n"),
+			report.tried);
+		return;
+	}
 	if (!report.path) {
 		buf_str(b, "no NVIDIA driver was found (libcuda.so.1); install the driver, or use --device=cpu");
 		return;

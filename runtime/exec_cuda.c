@@ -478,14 +478,10 @@ gx_status cuda_engine_download(struct cuda_engine *e, void *host, const void *de
 
 gx_status cuda_dump_ptx(const char *cuda, const char *arch, gx_math math, char **ptx, gx_error *err)
 {
-	int cc = nvrtc_arch(arch);
 	struct image image;
-	gx_status s;
+	gx_status s = nvrtc_compile(cuda, nvrtc_arch(arch), FORM_PTX, math, &image, err);
 
 	*ptx = NULL;
-	if (!cc)
-		return diag_plain(err, GX_ARG, "\"%.40s\" is no GPU target; write it as sm_90", arch);
-	s = nvrtc_compile(cuda, cc, FORM_PTX, math, &image, err);
 	if (s)
 		return s;
 	*ptx = image.bytes;

@@ -58,21 +58,34 @@ int nvrtc_arch(const char *text)
 	return *text || n < 10 || n > 999 ? 0 : n;
 }
 
+gx_status nvrtc_check_arch(const char *text, gx_error *err)
+{
+	const struct nvrtc *lib;
+	struct buf b = {0};
+	int cc = nvrtc_arch(text);
+
+	if (!cc)
+		return diag_plain(err, GX_ARG, "\"%.40s\" is no GPU target; write it as sm_90", text);
+	for (int i = 0; (lib = nvrtc_at(i)); i++) {
+		if (nvrtc_target(lib, cc) == cc) {
+			buf_free(&b);
+			return GX_OK;
+		}
+		buf_fmt(&b, "; NVRTC %d.%d has", lib->version / 1000, lib->version % 1000 / 10);
+		for (int k = 0; k < lib->narch; k++)
+			buf_fmt(&b, " sm_%d", lib->arch[k]);
+	}
+	if (b.text)
+		diag_plain(err, GX_ARG, "sm_%d is no target of the compiler here%s", cc, b.text);
+	cc = b.text != NULL;
+	buf_free(&b);
+	return cc ? GX_ARG : GX_OK;   /* without a compiler whoever needs one says so */
+}
+
 void image_free(struct image *image)
 {
 	free(image->bytes);
 	memset(image, 0, sizeof *image);
-}
-
-/* The ladder: the capability itself, else the newest older one. 0 when all are newer than cc. */
-static int pick(const struct nvrtc *lib, int cc)
-{
-	int i, best = 0;
-
-	for (i = 0; i < lib->narch; i++)
-		if (lib->arch[i] <= cc && lib->arch[i] > best)
-			best = lib->arch[i];
-	return best;
 }
 
 static void set_options(struct job *j, gx_math math)
@@ -259,7 +272,7 @@ gx_status nvrtc_compile(const char *source, int cc, enum image_form form, gx_mat
 	memset(image, 0, sizeof *image);
 	if (!j.lib)
 		return no_library(cc, err);
-	image->target = pick(j.lib, cc);
+	image->target = nvrtc_target(j.lib, cc);
 	image->ptx = form == FORM_PTX || (form == FORM_BEST && image->target != cc);
 	image->nvrtc = j.lib->version;
 	set_options(&j, math);

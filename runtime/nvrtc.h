@@ -25,9 +25,11 @@ struct nvrtc {
 
 /* The i-th usable library in the order of the search, opening more as needed; NULL past the last. */
 const struct nvrtc *nvrtc_at(int i);
-/* The first library that can target compute capability cc (80 = 8.0), else the first one that knows an older
+/* The first library that has compute capability cc (80 = 8.0) among its targets, else the first one that knows an older
  * target; NULL when there is none or all are too new for cc. */
 const struct nvrtc *nvrtc_for(int cc);
+/* The ladder: cc itself where the library has it, else its newest older target; 0 when all are newer. */
+int nvrtc_target(const struct nvrtc *n, int cc);
 int nvrtc_opened(void);              /* libraries opened so far; opens none */
 void nvrtc_tried(struct buf *b);     /* one line a place: what was tried and what was wrong with it */
 
@@ -58,5 +60,7 @@ void image_free(struct image *image);
 void nvrtc_settings(gx_math math, struct buf *b);
 /* "sm_90", "compute_90" or "90" to 90; 0 for anything else (and for "sm_90a": not portable). */
 int nvrtc_arch(const char *text);
+/* ARG where text is no such name, or none that a library here can target (libraries are opened until one can). */
+gx_status nvrtc_check_arch(const char *text, gx_error *err);
 
 #endif

@@ -229,25 +229,29 @@ const struct nvrtc *nvrtc_at(int i)
 	return n;
 }
 
-static int oldest(const struct nvrtc *n)
+int nvrtc_target(const struct nvrtc *n, int cc)
 {
-	int i, least = n->arch[0];
+	int best = 0;
 
-	for (i = 1; i < n->narch; i++)
-		if (n->arch[i] < least)
-			least = n->arch[i];
-	return least;
+	for (int i = 0; i < n->narch; i++)
+		if (n->arch[i] <= cc && n->arch[i] > best)
+			best = n->arch[i];
+	return best;
 }
 
 const struct nvrtc *nvrtc_for(int cc)
 {
-	const struct nvrtc *n;
-	int i;
+	const struct nvrtc *n, *older = NULL;
 
-	for (i = 0; (n = nvrtc_at(i)); i++)
-		if (oldest(n) <= cc)
+	for (int i = 0; (n = nvrtc_at(i)); i++) {
+		int best = nvrtc_target(n, cc);
+
+		if (best == cc)
 			return n;
-	return NULL;
+		if (best && !older)
+			older = n;
+	}
+	return older;
 }
 
 int nvrtc_opened(void)

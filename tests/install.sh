@@ -1,8 +1,8 @@
 #!/bin/sh
-# install.sh MAKE CC CXX -- installs into empty folders and uses what lies there as a packager and a user do: the list of files, SONAME,
-# exported names, no search path left in, pkg-config, a program built against it, uninstall.
+# install.sh MAKE CC CXX BUILD -- installs into empty folders and uses what lies there as a packager and a user do: the list of files,
+# SONAME, exported names, no search path left in, pkg-config, a program built against it, uninstall; what is said where re2c is missing.
 set -u
-make=$1 cc=$2 cxx=$3
+make=$1 cc=$2 cxx=$3 build=$4
 dir=$(mktemp -d "${TMPDIR:-/tmp}/gpuexpr install.XXXXXX")
 trap 'rm -rf "$dir"' EXIT
 passed=0 failed=0 skipped=0
@@ -34,6 +34,7 @@ WANT="./usr/bin/gpuexpr
 check "install with DESTDIR, PREFIX and LIBDIR" $make -s install DESTDIR="$dir/stage" PREFIX=/usr LIBDIR=/usr/lib64
 check "its files, no others" same "$(cd "$dir/stage" && find . ! -type d | LC_ALL=C sort)" "$WANT"
 check "the .pc file names the final place" grep -q '^libdir=/usr/lib64$' "$dir/stage/usr/lib64/pkgconfig/gpuexpr.pc"
+check "with the build folder on PATH, too" env PATH="$build:$PATH" $make -s install DESTDIR="$dir/path" PREFIX=/usr
 check "uninstall" $make -s uninstall DESTDIR="$dir/stage" PREFIX=/usr LIBDIR=/usr/lib64
 check "uninstall leaves no file" same "$(find "$dir/stage" ! -type d)" ""
 
@@ -64,5 +65,9 @@ int main() { return gx_version() == nullptr; }" >"$1/v.cc" && eval "$2 \"$1/v.cc
 else
 	skip "pkg-config is not here: programs built against the installed library"
 fi
+for tool in re2c:lexer/lex.c lemon:parser/grammar.c; do
+	said=$(PATH=/nowhere "$(command -v "$make")" -s B="$build/none" "$build/none/${tool#*:}" 2>&1)
+	check "without ${tool%:*} make points to ./bootstrap" sh -c 'case $1 in *": ${2%:*} is missing; ./bootstrap "*) ;; *) echo "$1"; exit 1 ;; esac' - "$said" $tool
+done
 echo "$passed passed, $failed failed, $skipped skipped"
 [ $failed = 0 ]

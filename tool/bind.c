@@ -2,9 +2,11 @@
 #include <ctype.h>
 #include <dirent.h>
 #include <errno.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 #include <unistd.h>
 
 #include "base/diag.h"
@@ -166,6 +168,82 @@ static int literal(const char *name, const char *spec, struct input *in)
 	return 1;
 }
 
+/* ---- what looks like a value and is none ---- */
+
+__attribute__((format(printf, 4, 5)))
+static int wrong(const char *name, const char *spec, const char *what, const char *hint, ...)
+{
+	va_list ap;
+
+	complain("%s=%s: %s", name, spec, what);
+	fputs("hint: ", stderr);
+	va_start(ap, hint);
+	vfprintf(stderr, hint, ap);
+	va_end(ap);
+	fputc('\n', stderr);
+	return EXIT_USAGE;
+}
+
+static int only(const char *s, const char *characters)
+{
+	return s[strspn(s, characters)] == 0;
+}
+
+static int is_number(const char *s)
+{
+	double real;
+	int64_t integer;
+	int whole;
+
+	return *s && number_parse(s, strlen(s), &real, &integer, &whole) == 0;
+}
+
+/* Where "type:value" has its colon; NULL: it is nothing of that kind. */
+static const char *type_end(const char *spec)
+{
+	size_t n = 0;
+
+	while (isalnum((unsigned char)spec[n]))
+		n++;
+	if (n == 0 || n > 16 || spec[n] != ':')
+		return NULL;
+	return spec[n + 1] == '[' || is_number(spec + n + 1) || only(spec + n + 1, "aeflrstu") ? spec + n : NULL;
+}
+
+static int wrong_type(const char *name, const char *spec, const char *colon)
+{
+	char word[20], what[60];
+	const char *meant;
+
+	snprintf(word, sizeof word, "%.*s", (int)(colon - spec), spec);
+	snprintf(what, sizeof what, "there is no type `%s`", word);
+	meant = dtype_meant(word);
+	if (meant)
+		return wrong(name, spec, what, "did you mean %s=%s%s?", name, meant, colon);
+	return wrong(name, spec, what, "the types are bool, i8 to i64, u8 to u64, f16, bf16, f32 and f64");
+}
+
+/* No file has this name: an exit code after a message where a value was meant, else 0. */
+static int wrong_value(const char *name, const char *spec)
+{
+	const char *colon = type_end(spec), *comma = strchr(spec, ',');
+
+	if (spec[0] == '[')
+		return wrong(name, spec, "an array has its type in front", "write %s=f32:%s", name, spec);
+	if (!strcasecmp(spec, "true") || !strcasecmp(spec, "false"))
+		return wrong(name, spec, "truth is written in small letters", "write %s=%s", name, strlen(spec) == 4 ? "true" : "false");
+	if (colon)
+		return wrong_type(name, spec, colon);
+	if (comma && comma != spec && isdigit((unsigned char)comma[1]) && !strchr(comma + 1, ',') && only(spec, "+-0123456789,"))
+		return wrong(name, spec, "a number has a point", "write %s=%.*s.%s, or for an array %s=f32:[%s]", name, (int)(comma - spec),
+			spec, comma + 1, name, spec);
+	if (comma && only(spec, "+-0123456789.,eE "))
+		return wrong(name, spec, "an array has its type in front and brackets", "write %s=f32:[%s]", name, spec);
+	if (isdigit((unsigned char)spec[strspn(spec, "+-.")]) && (!strpbrk(spec, "./:") || only(spec, "+-0123456789.*/%()eE ")))
+		return wrong(name, spec, "neither a number nor a file", "a number is decimal; what is to be computed belongs into the program");
+	return 0;
+}
+
 /* ---- files ---- */
 
 struct folder {
@@ -235,8 +313,9 @@ static int from_file(const char *name, const char *spec, int default_name, struc
 {
 	gx_error err;
 	gx_status s;
+	char link[500];
 
-	if (default_name && access(spec, F_OK) && errno == ENOENT) {
+	if (default_name && access(spec, F_OK) && errno == ENOENT && !dangling_link(spec, link)) {
 		complain("no input `%s`: there is no %s, and no %s=... on the command line", name, spec, name);
 		list_folder(name);
 		return EXIT_INPUT;
@@ -248,7 +327,9 @@ static int from_file(const char *name, const char *spec, int default_name, struc
 	s = file_read(spec, &in->file, &err);
 	if (s) {
 		failed(&err);
-		return s == GX_NOMEM ? EXIT_MEMORY : EXIT_INPUT;
+		if (!default_name && s == GX_IO && access(spec, F_OK) && !strpbrk(spec, "./:"))
+			fprintf(stderr, "hint: a value is written %s=3.5, %s=true or %s=f32:[1,2]\n", name, name, name);
+		return s == GX_NOMEM ? EXIT_MEMORY : s == GX_ARG ? EXIT_USAGE : EXIT_INPUT;
 	}
 	in->array = gx_host(name, in->file.dtype, in->file.rank, in->file.shape, in->file.data);
 	memcpy(in->array.stride, in->file.stride, sizeof in->array.stride);
@@ -258,7 +339,7 @@ static int from_file(const char *name, const char *spec, int default_name, struc
 static int bind_one(const struct options *o, const char *name, struct input *in)
 {
 	const char *spec = binding_of(o, name);
-	char file[300];
+	char file[300], truth[16];
 	double real;
 	int64_t integer;
 	int whole, kind;
@@ -274,10 +355,12 @@ static int bind_one(const struct options *o, const char *name, struct input *in)
 		in->array = whole ? gx_integer(name, integer) : gx_real(name, real);
 		return 0;
 	}
-	kind = literal(name, spec, in);
+	snprintf(truth, sizeof truth, "bool:%s", spec);
+	kind = literal(name, !strcmp(spec, "true") || !strcmp(spec, "false") ? truth : spec, in);
 	if (kind)
 		return kind < 0 ? EXIT_USAGE : 0;
-	return from_file(name, spec, 0, in);
+	kind = access(spec, F_OK) ? wrong_value(name, spec) : 0;
+	return kind ? kind : from_file(name, spec, 0, in);
 }
 
 static int check_bindings(const struct options *o, const gx_formula *f)
@@ -295,6 +378,7 @@ static int check_bindings(const struct options *o, const gx_formula *f)
 			continue;
 		complain("the program has no input named `%s`%s%s%s", o->binding[i].name, s.best ? "; did you mean `" : "", s.best ? s.best : "",
 			s.best ? "`?" : "");
+		hint_program(o);
 		return EXIT_USAGE;
 	}
 	return 0;

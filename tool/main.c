@@ -95,12 +95,14 @@ enum { PROGRAM_MOST = 64 << 20 };
 static int read_file(const char *path, struct buf *b)
 {
 	int fd = strcmp(path, "-") ? open(path, O_RDONLY | O_CLOEXEC) : 0;
-	char chunk[65536];
+	char chunk[65536], link[500];
 	ssize_t n = fd < 0 ? -1 : 0;
 
 	while (fd >= 0 && (n = read(fd, chunk, sizeof chunk)) > 0 && b->len <= PROGRAM_MOST)
 		buf_put(b, chunk, (size_t)n);
-	if (n < 0)
+	if (n < 0 && errno == ENOENT && dangling_link(path, link))
+		complain("cannot read the program: %s", link);
+	else if (n < 0)
 		complain("cannot read the program: %s: %s", strcmp(path, "-") ? path : "<standard input>", strerror(errno));
 	if (b->len > PROGRAM_MOST)
 		complain("%s: a program of more than 64 MiB", path);
@@ -355,10 +357,11 @@ static void leave(const struct options *o, int rc)
 {
 	if (rc && rc != EXIT_PIPE && o->json)
 		print_json_error(rc);
-	if ((fflush(stdout) || ferror(stdout)) && (!rc || rc == EXIT_PIPE)) {
-		rc = reader_gone() ? EXIT_PIPE : EXIT_OUTPUT;
-		if (rc == EXIT_OUTPUT)
+	if (fflush(stdout) || ferror(stdout)) {
+		if (!reader_gone())
 			complain("cannot write to standard output: %s", strerror(errno));
+		if (!rc || rc == EXIT_PIPE)
+			rc = reader_gone() ? EXIT_PIPE : EXIT_OUTPUT;
 	}
 	fflush(stderr);
 	if (rc == EXIT_PIPE) {
@@ -383,18 +386,19 @@ int main(int argc, char **argv)
 	rc = options_parse(&j.o, argc, argv);
 	if (rc)
 		leave(&j.o, rc);
-	if (j.o.help) {
-		help_long();
-		leave(&j.o, 0);
-	}
+	if (j.o.help)
+		leave(&j.o, help_long(j.o.json));
 	if (j.o.version) {
-		printf("gpuexpr %s\n", gx_version());
+		printf(j.o.json ? "{\"version\": 1, \"gpuexpr\": \"%s\"}\n" : "gpuexpr %s\n", gx_version());
 		leave(&j.o, 0);
 	}
 	if (j.o.ops || j.o.devices || j.o.doctor || j.o.cache)
 		leave(&j.o, tables(&j.o));
 	if (!j.o.program && !j.o.file) {
-		help_short();
+		if (j.o.json)
+			complain("there is no program; gpuexpr --help shows how one is given");
+		else
+			help_short();
 		leave(&j.o, EXIT_USAGE);
 	}
 	rc = everything(&j);

@@ -9,7 +9,7 @@
 #include "base/diag.h"
 #include "tool/tool.h"
 
-enum kind { FLAG, TEXT, NUMBER, DEVICE, MATH, OUTPUT_PAIR };
+enum kind { FLAG, TEXT, NUMBER, DEVICE, MATH, ARCH, EMIT, OUTPUT_PAIR };
 
 static const struct {
 	const char *name, *letter;
@@ -21,8 +21,8 @@ static const struct {
 	{"--dry-run", "-n", FLAG, AT(dry_run)}, {"--quiet", "-q", FLAG, AT(quiet)}, {"--verbose", "-v", FLAG, AT(verbose)},
 	{"--json", NULL, FLAG, AT(json)}, {"--explain", NULL, FLAG, AT(explain)}, {"--time", NULL, FLAG, AT(time)},
 	{"--verify", NULL, FLAG, AT(verify)}, {"--no-cache", NULL, FLAG, AT(no_cache)}, {"--device", NULL, DEVICE, AT(device)},
-	{"--threads", NULL, NUMBER, AT(threads)}, {"--math", NULL, MATH, AT(math)}, {"--emit", NULL, TEXT, AT(emit)},
-	{"--arch", NULL, TEXT, AT(arch)}, {"--cache", NULL, TEXT, AT(cache)}, {"--help", "-h", FLAG, AT(help)},
+	{"--threads", NULL, NUMBER, AT(threads)}, {"--math", NULL, MATH, AT(math)}, {"--emit", NULL, EMIT, AT(emit)},
+	{"--arch", NULL, ARCH, AT(arch)}, {"--cache", NULL, TEXT, AT(cache)}, {"--help", "-h", FLAG, AT(help)},
 	{"--version", NULL, FLAG, AT(version)}, {"--ops", NULL, FLAG, AT(ops)}, {"--devices", NULL, FLAG, AT(devices)},
 	{"--doctor", NULL, FLAG, AT(doctor)},
 #undef AT
@@ -48,6 +48,14 @@ static struct pair split(char *arg)
 		return (struct pair){NULL, arg};
 	*eq = 0;
 	return (struct pair){arg, eq + 1};
+}
+
+static int nothing_behind(struct pair p, const char *option)
+{
+	if (p.value[0])
+		return 0;
+	complain(p.name ? "%s%s=: there is nothing behind the =" : "%sneeds a value", option, p.name ? p.name : "");
+	return EXIT_USAGE;
 }
 
 static int set_device(struct options *o, const char *v)
@@ -76,12 +84,52 @@ static int set_device(struct options *o, const char *v)
 	return 0;
 }
 
+/* The place of value among words; -1 after a message. */
+static int one_of(const char *option, const char *value, const char *const *words)
+{
+	struct buf b = {0};
+
+	for (int i = 0; words[i]; i++)
+		if (!strcmp(value, words[i]))
+			return i;
+	for (int i = 0; words[i]; i++)
+		buf_fmt(&b, "%s%s", !i ? "" : words[i + 1] ? ", " : " or ", words[i]);
+	complain("%s takes %s, found `%s`", option, b.text ? b.text : "?", value);
+	buf_free(&b);
+	return -1;
+}
+
+static int set_number(int *n, const char *option, const char *v)
+{
+	char *end;
+	long got = strtol(v, &end, 10);
+
+	if (*end || end == v || got < 0 || got > 1024) {
+		complain("%s takes a number from 0 to 1024, found `%s`", option, v);
+		return EXIT_USAGE;
+	}
+	*n = (int)got;
+	return 0;
+}
+
+static int set_arch(struct options *o, const char *v)
+{
+	const char *digits = v + (strncmp(v, "sm_", 3) ? strncmp(v, "compute_", 8) ? 0 : 8 : 3);
+	size_t n = strspn(digits, "0123456789");
+
+	if (n < 2 || n > 3 || digits[n]) {
+		complain("--arch takes a GPU target such as sm_90, found `%s`", v);
+		return EXIT_USAGE;
+	}
+	o->arch = v;
+	return 0;
+}
+
 static int set(struct options *o, int i, char *value)
 {
-	static const char *const maths[] = {"strict", "fma", "fast"};
+	static const char *const maths[] = {"strict", "fma", "fast", NULL}, *const stages[] = {"ast", "ir", "plan", "cuda", "ptx", NULL};
 	void *field = (char *)o + table[i].at;
-	char *end;
-	long n;
+	int word;
 
 	switch (table[i].kind) {
 	case FLAG:
@@ -91,26 +139,21 @@ static int set(struct options *o, int i, char *value)
 		*(const char **)field = value;
 		return 0;
 	case NUMBER:
-		n = strtol(value, &end, 10);
-		if (*end || end == value || n < 0 || n > 1024) {
-			complain("%s takes a number from 0 to 1024, found `%s`", table[i].name, value);
-			return EXIT_USAGE;
-		}
-		*(int *)field = (int)n;
-		return 0;
+		return set_number(field, table[i].name, value);
 	case DEVICE:
 		return set_device(o, value);
+	case ARCH:
+		return set_arch(o, value);
+	case EMIT:
+		o->emit = value;
+		return one_of("--emit", value, stages) < 0 ? EXIT_USAGE : 0;
 	case MATH:
-		for (int m = 0; m < 3; m++)
-			if (!strcmp(value, maths[m])) {
-				o->math = (gx_math)m;
-				return 0;
-			}
-		complain("--math takes strict, fma or fast, found `%s`", value);
-		return EXIT_USAGE;
+		word = one_of("--math", value, maths);
+		o->math = (gx_math)word;
+		return word < 0 ? EXIT_USAGE : 0;
 	case OUTPUT_PAIR:
-		o->output[o->noutput++] = split(value);
-		return 0;
+		o->output[o->noutput] = split(value);
+		return nothing_behind(o->output[o->noutput++], "-o ");
 	}
 	return 0;
 }
@@ -124,17 +167,45 @@ static int find(const char *arg, size_t len)
 	return -1;
 }
 
+/* An argument that begins with the letter of an option, as getopt would take it: -opath, -o=path, -nq. How it is written here goes to
+ * `text`. It is not taken: -omega*2 is a program. */
+static int attached(const char *arg, char text[200])
+{
+	int i = arg[0] == '-' && arg[1] && arg[1] != '-' && arg[2] ? find(arg, 2) : -1;
+
+	if (i >= 0)
+		snprintf(text, 200, "%.2s %s%.190s", arg, table[i].kind == FLAG ? "-" : "", arg + 2 + (arg[2] == '='));
+	return i >= 0;
+}
+
 static int unknown(const char *arg)
 {
-	char name[64];
+	char name[64], text[200];
 	struct suggestion s = {.wanted = name};
 
+	if (attached(arg, text)) {
+		complain("unknown option %s; write %s", arg, text);
+		return EXIT_USAGE;
+	}
 	snprintf(name, sizeof name, "%.*s", (int)strcspn(arg, "="), arg);
 	for (int i = 0; i < NOPTIONS; i++)
 		diag_suggest(&s, table[i].name);
 	complain("unknown option %s%s%s%s", name, s.best ? "; did you mean " : "", s.best ? s.best : "", s.best ? "?" : "");
 	fprintf(stderr, "hint: gpuexpr --help lists the options; after -- a program may begin with a minus\n");
 	return EXIT_USAGE;
+}
+
+int hint_program(const struct options *o)
+{
+	char text[200];
+
+	if (!o->program || o->program[0] != '-')
+		return 0;
+	if (attached(o->program, text))
+		fprintf(stderr, "hint: %s was taken as the program; if it is an option, write %s\n", o->program, text);
+	else
+		fprintf(stderr, "hint: %s was taken as the program; gpuexpr --help lists the options\n", o->program);
+	return 1;
 }
 
 /* x=a.npy where the program should be. */
@@ -156,9 +227,9 @@ static int positional(struct options *o, char *arg)
 	p = split(arg);
 	if (!p.name) {
 		complain("expected name=binding, found `%s`", arg);
-		if (o->program && o->program[0] == '-')
-			fprintf(stderr, "hint: %s was taken as the program; gpuexpr --help lists the options\n", o->program);
-		else if (o->program && looks_like_binding(o->program))
+		if (hint_program(o))
+			return EXIT_USAGE;
+		if (o->program && looks_like_binding(o->program))
 			fprintf(stderr, "hint: the program comes first: gpuexpr '%s' %s\n", arg, o->program);
 		else if (access(arg, F_OK) == 0)
 			fprintf(stderr, "hint: say which input that is: name=%s\n", arg);
@@ -166,12 +237,8 @@ static int positional(struct options *o, char *arg)
 			fprintf(stderr, "hint: the program is one argument: put it in quotes; statements are separated by ;\n");
 		return EXIT_USAGE;
 	}
-	if (!p.value[0]) {
-		complain("%s=: there is nothing behind the =", p.name);
-		return EXIT_USAGE;
-	}
 	o->binding[o->nbinding++] = p;
-	return 0;
+	return nothing_behind(p, "");
 }
 
 /* An option with its value attached (--x=v) or following (-o v). */
@@ -259,12 +326,16 @@ static int check_pairs(const struct options *o)
 	return read_twice(o) ? EXIT_USAGE : 0;
 }
 
-/* Not a known one, but meant as one: a minus where no program is wanted any more, or --word. */
+/* Not a known one, but meant as one: a minus where no program is wanted any more, --word, or -o=path. */
 static int is_option(const struct options *o, const char *arg)
 {
+	char text[200];
+
 	if (arg[0] != '-' || !arg[1])
 		return 0;
-	return o->program || o->file || (arg[1] == '-' && islower((unsigned char)arg[2]));
+	if (o->program || o->file || (arg[1] == '-' && islower((unsigned char)arg[2])))
+		return 1;
+	return attached(arg, text) && arg[2] == '=' && arg[3] != '=';
 }
 
 int options_parse(struct options *o, int argc, char **argv)

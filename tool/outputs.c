@@ -4,10 +4,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/sysinfo.h>
 #include <unistd.h>
 
 #include "base/diag.h"
+#include "base/number.h"
 #include "tool/tool.h"
 
 const char *output_path(const struct job *j, int i, char file[FILE_NAME])
@@ -95,7 +97,7 @@ static int open_output(struct job *j, int i)
 	}
 	if (output_open(path, j->o.force, &j->file[i], &err)) {
 		failed(&err);
-		return err.status == GX_NOMEM ? EXIT_MEMORY : EXIT_OUTPUT;
+		return err.status == GX_NOMEM ? EXIT_MEMORY : err.status == GX_ARG ? EXIT_USAGE : EXIT_OUTPUT;
 	}
 	j->is_file[i] = 1;
 	return 0;
@@ -109,6 +111,60 @@ static int check_twice(const struct job *j)
 				complain("two outputs go to %s", j->file[i].shown);
 				return EXIT_USAGE;
 			}
+	return 0;
+}
+
+/* ---- memory ---- */
+
+/* Bytes that this process can ever have, and why no more; asked because malloc promises what is not there. */
+static double memory_here(const char **why)
+{
+	static const char *const limits[] = {"/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes"};
+	struct sysinfo s;
+	struct rlimit r;
+	double most = sysinfo(&s) ? 1e30 : ((double)s.totalram + (double)s.totalswap) * s.mem_unit;
+
+	*why = "this machine has";
+	for (size_t i = 0; i < sizeof limits / sizeof *limits; i++) {
+		FILE *f = fopen(limits[i], "r");
+		double v;
+
+		if (f && fscanf(f, "%lf", &v) == 1 && v > 0 && v < most)
+			most = v;
+		if (f)
+			fclose(f);
+	}
+	if (getrlimit(RLIMIT_AS, &r) || r.rlim_cur == RLIM_INFINITY || (double)r.rlim_cur >= most)
+		return most;
+	*why = "ulimit -v allows";
+	return (double)r.rlim_cur;
+}
+
+static double bytes_of(const gx_array *a)
+{
+	return (double)element_count(a) * (double)gx_dtype_size(a->dtype);
+}
+
+static int too_large(const gx_array *a)
+{
+	char need[32], have[32];
+	const char *why;
+	double here = memory_here(&why);
+
+	complain("out of memory: %s%s needs %s (%s, %lld elements); %s %s", a->name[0] ? "the output " : "the result", a->name,
+		number_bytes(bytes_of(a), need), gx_dtype_name(a->dtype), (long long)element_count(a), why, number_bytes(here, have));
+	return EXIT_MEMORY;
+}
+
+/* Could all outputs be held at once? */
+static int check_memory(const struct job *j)
+{
+	const char *why;
+	double here = memory_here(&why), all = 0;
+
+	for (int i = 0; i < j->nout; i++)
+		if ((all += bytes_of(&j->out[i])) > here)
+			return too_large(&j->out[i]);
 	return 0;
 }
 
@@ -137,62 +193,17 @@ int outputs_open(struct job *j)
 	rc = rc ? rc : check_stdout(j);
 	for (int i = 0; i < j->nout && !rc; i++)
 		rc = open_output(j, i);
-	return rc ? rc : check_twice(j);
-}
-
-/* ---- memory ---- */
-
-/* Bytes that this machine, or the container, can ever give; asked because malloc promises more than there is. */
-static double memory_here(void)
-{
-	static const char *const limits[] = {"/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes"};
-	struct sysinfo s;
-	double most = sysinfo(&s) ? 1e30 : ((double)s.totalram + (double)s.totalswap) * s.mem_unit;
-
-	for (size_t i = 0; i < sizeof limits / sizeof *limits; i++) {
-		FILE *f = fopen(limits[i], "r");
-		double v;
-
-		if (f && fscanf(f, "%lf", &v) == 1 && v > 0 && v < most)
-			most = v;
-		if (f)
-			fclose(f);
-	}
-	return most;
-}
-
-static const char *size_text(double bytes, char text[32])
-{
-	static const char *const unit[] = {"bytes", "kB", "MB", "GB", "TB", "PB", "EB"};
-	int k = 0;
-
-	for (; bytes >= 999.95 && k < 6; k++)
-		bytes /= 1000;
-	snprintf(text, 32, "%.*f %s", k ? 1 : 0, bytes, unit[k]);
-	return text;
-}
-
-static int too_large(const gx_array *a, double bytes)
-{
-	char need[32], have[32];
-
-	complain("out of memory: %s%s needs %s (%s, %lld elements); this machine has %s", a->name[0] ? "the output " : "the result", a->name,
-		size_text(bytes, need), gx_dtype_name(a->dtype), (long long)element_count(a), size_text(memory_here(), have));
-	return EXIT_MEMORY;
+	rc = rc ? rc : check_twice(j);
+	return rc ? rc : check_memory(j);
 }
 
 int outputs_allocate(struct job *j, gx_array *out)
 {
-	double here = memory_here(), all = 0;
 	gx_error err;
 
-	for (int i = 0; i < j->nout; i++) {
-		double bytes = (double)element_count(&out[i]) * (double)gx_dtype_size(out[i].dtype);
-
-		all += bytes;
-		if (all > here || gx_alloc_host(j->cpu, (size_t)element_count(&out[i]) * gx_dtype_size(out[i].dtype), &out[i].data, &err))
-			return too_large(&out[i], bytes);
-	}
+	for (int i = 0; i < j->nout; i++)
+		if (gx_alloc_host(j->cpu, (size_t)element_count(&out[i]) * gx_dtype_size(out[i].dtype), &out[i].data, &err))
+			return too_large(&out[i]);
 	return 0;
 }
 

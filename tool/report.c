@@ -5,8 +5,7 @@
 
 #include "tool/tool.h"
 
-/* Print and free b. */
-static int put(struct buf *b)
+int print_text(struct buf *b)
 {
 	int bad = b->failed;
 
@@ -32,7 +31,7 @@ int print_results(struct job *j)
 			array_text(&j->out[i], &b);
 		buf_char(&b, '\n');
 	}
-	return put(&b);
+	return print_text(&b);
 }
 
 void print_dry_run(struct job *j)
@@ -121,7 +120,7 @@ void print_json(struct job *j)
 		j->cost.cached, (long long)j->cost.bytes_read, (long long)j->cost.bytes_written);
 	json_times(j, &b);
 	buf_str(&b, "}\n");
-	put(&b);
+	print_text(&b);
 }
 
 void print_json_error(int code)
@@ -145,7 +144,7 @@ void print_json_error(int code)
 	buf_str(&b, ", \"text\": ");
 	buf_json(&b, e->text);
 	buf_str(&b, "}}\n");
-	put(&b);
+	print_text(&b);
 }
 
 void print_times(struct job *j)
@@ -171,11 +170,18 @@ int print_stage(struct job *j, const char *stage)
 {
 	char *text;
 	gx_error err;
+	struct buf b = {0};
 
 	if (gx_program_dump(j->on_gpu ? j->gpu : j->cpu, j->on_gpu ? j->pgpu : j->p, stage, &text, &err))
-		return err.status == GX_ARG ? (complain("%s", err.message), EXIT_USAGE) : failed(&err);
-	fputs(text, stdout);
+		return failed(&err);
+	if (j->o.json && j->o.emit) {
+		buf_fmt(&b, "{\"version\": 1, \"stage\": \"%s\", \"text\": ", stage);
+		buf_json(&b, text);
+		buf_str(&b, "}\n");
+	} else {
+		buf_str(&b, text);
+	}
 	free(text);
-	return 0;
+	return print_text(&b);
 }
 

@@ -109,19 +109,12 @@ static void to_json(const struct options *o, char *text, struct buf *b)
 static int put(const struct options *o, char *text)
 {
 	struct buf b = {0};
-	int bad;
 
 	if (o->json)
 		to_json(o, text, &b);
 	else
 		buf_str(&b, text);
-	bad = b.failed;
-	if (bad)
-		complain("out of memory");
-	else
-		fputs(b.text ? b.text : "", stdout);
-	buf_free(&b);
-	return bad ? EXIT_MEMORY : 0;
+	return print_text(&b);
 }
 
 static int doctor(const struct options *o, const gx_options *opt)
@@ -130,10 +123,9 @@ static int doctor(const struct options *o, const gx_options *opt)
 	gx_error err;
 	gx_status s = gx_doctor(opt, o->json, &text, &err);
 
-	if (text)
-		fputs(text, stdout);
-	else if (s)
-		failed(&err);
+	if (!text)
+		return failed(&err);
+	fputs(text, stdout);
 	free(text);
 	return s ? EXIT_DEVICE : 0;
 }

@@ -33,8 +33,10 @@ struct options {
 
 /* Fill o from the command line; 0, or an exit code after a message. Strings point into argv. */
 int options_parse(struct options *o, int argc, char **argv);
+/* Was an argument that begins with a minus taken as the program? Then a hint says so. */
+int hint_program(const struct options *o);
 void help_short(void);
-void help_long(void);
+int help_long(int json);
 
 /* One input of the program, ready for the library. */
 struct input {
@@ -66,7 +68,7 @@ struct job {
 /* outputs.c, in the order of the calls; each gives 0, or an exit code after a message. */
 enum { FILE_NAME = 300 };
 int outputs_describe(struct job *j);                  /* names, types and shapes into j->out */
-int outputs_open(struct job *j);                      /* check -o and the places; nothing is created */
+int outputs_open(struct job *j);                      /* check -o, the places and the memory; nothing is created */
 int outputs_allocate(struct job *j, gx_array *out);   /* host memory for each; out: as j->out */
 int outputs_write(struct job *j);                     /* write all, then publish all */
 void outputs_abandon(struct job *j);
@@ -74,6 +76,7 @@ void outputs_abandon(struct job *j);
 const char *output_path(const struct job *j, int i, char file[FILE_NAME]);
 
 /* report.c: what goes to standard output, and --time to standard error. */
+int print_text(struct buf *b);                        /* print and free */
 int print_results(struct job *j);
 void print_json(struct job *j);
 void print_dry_run(struct job *j);

@@ -133,6 +133,9 @@ static void test_contexts(void)
 
 	check(gx_open(&opt, &other, &err) == GX_ARG && !other, "options without a size: %s", err.text);
 	opt.size = sizeof opt;
+	opt.arch = "sm_1x";
+	check(gx_open(&opt, &other, &err) == GX_ARG && !other && strstr(err.text, "no GPU target"), "no such target: %s", err.text);
+	opt.arch = NULL;
 	opt.device = 4000;
 	check(gx_open(&opt, &other, &err) == GX_DEVICE && !other && strlen(err.text) > 10, "no such GPU: %s",
 		err.text);

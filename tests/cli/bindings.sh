@@ -18,6 +18,8 @@ prints 'name=u8:[[1, 2], [3, 4]]' '[[1 2]
  [3 4]]' k 'k=u8:[[1, 2], [3, 4]]'
 prints 'name=i16:-7' -7 k k=i16:-7
 prints 'name=bool:[true,false]' '[ True False]' k k=bool:[true,false]
+prints 'name=true' '[ True False]' 'arange(2) < 1 and k' k=true
+prints 'name=false' False k k=false
 prints 'name=f64:[]' '[]' k k=f64:[]
 prints 'name=file.raw:f32:3x4' '[[ 0.5  1.5  2.5  3.5]
  [ 4.5  5.5  6.5  7.5]
@@ -43,7 +45,7 @@ if [ -n "$python" ]; then
 	    z.writestr('y.npy', npy)
 	E
 	prints 'name=file.npz:key' '[0. 1. 2.]' v v=in/two.npz:y
-	fails 'file.npz without a key names the keys' 4 'x' v v=in/two.npz
+	fails 'file.npz without a key names the keys' 2 'x' v v=in/two.npz
 	fails 'file.npz with a wrong key' 4 z v v=in/two.npz:z
 else
 	skip 'name=file.npz:key' 'no python3 to make one'
@@ -59,6 +61,11 @@ prints 'a name that is a word of C' '[0. 1. 2.]' int
 cp in/b.npy ./sum.npy
 prints 'an input with the name of a function' 3.0 'sum(sum)'
 
+ln -s gone.npy lost.npy && ln -s gone nowhere
+fails 'a link that leads nowhere' 4 'gpuexpr: lost.npy is a symbolic link that leads nowhere (to gone.npy)' 'sum(lost)'
+fails 'the same, bound' 4 'gpuexpr: lost.npy is a symbolic link that leads nowhere (to gone.npy)' 'sum(x)' x=lost.npy
+fails 'a link to a folder' 4 'gpuexpr: nowhere is a symbolic link that leads nowhere (to gone)' 'sum(x)' x=nowhere/x.npy
+fails 'as the program' 4 'cannot read the program: lost.npy is a symbolic link that leads nowhere (to gone.npy)' -f lost.npy
 fails 'a name bound twice' 2 'bound twice*x=1*x=2' x x=1 x=2
 fails 'an unused binding' 2 'no input named `weight`; did you mean `weights`' 'weights*2' weights=1 weight=2
 fails 'nothing behind the =' 2 'x=: *nothing' x x=
@@ -71,7 +78,28 @@ fails 'a literal out of range' 2 'x=u8:300: *range*uint8' x x=u8:300
 fails 'a literal with rows of two lengths' 2 'rows have different lengths' x 'x=f32:[[1,2],[3]]'
 fails 'a literal with a word in it' 2 'expected a number' x 'x=f32:[1,two]'
 fails 'a literal that does not end' 2 'not closed' x 'x=f32:[1,2'
-fails 'a literal of an unknown type' 4 'f33:[[]1]' x 'x=f33:[1]'
+slips() {   # slips VALUE WHAT HINT: k=VALUE is no value and no file
+	gx 'k*2' "k=$1"
+	check "k=$1" same "$code $out$err" "2 gpuexpr: k=$1: $2
+hint: $3"
+}
+slips '[1,2]' 'an array has its type in front' 'write k=f32:[1,2]'
+slips 1,2.5,3 'an array has its type in front and brackets' 'write k=f32:[1,2.5,3]'
+slips 3,5 'a number has a point' 'write k=3.5, or for an array k=f32:[3,5]'
+slips True 'truth is written in small letters' 'write k=true'
+slips FALSE 'truth is written in small letters' 'write k=false'
+slips 'f33:[300]' 'there is no type `f33`' 'did you mean k=f32:[300]?'
+slips F64:3 'there is no type `F64`' 'did you mean k=f64:3?'
+slips double:3 'there is no type `double`' 'the types are bool, i8 to i64, u8 to u64, f16, bf16, f32 and f64'
+for k in 0x10 1/3 '2*pi' 3px; do
+	slips "$k" 'neither a number nor a file' 'a number is decimal; what is to be computed belongs into the program'
+done
+fails 'a word' 4 'gpuexpr: pi: no such file
+hint: a value is written k=3.5, k=true or k=f32:[[]1,2]' k k=pi
+fails 'a file with a number for its name' 4 'gpuexpr: 2024.npy: no such file' k k=2024.npy
+cp in/b.npy 3,5
+prints 'a file that is there with such a name' '[0. 1. 2.]' k k=3,5
 fails 'a raw file of a wrong shape' 4 'in/a.raw*(5, 5)*needs 100 *found 48' x x=in/a.raw:f32:5x5
-fails 'a raw file of an unknown type' 4 'f33' x x=in/a.raw:f33:5x5
+fails 'a raw file of an unknown type' 2 "in/a.raw: cannot make sense of ':f33:5x5' *; did you mean \`f32\`[?] hint: " x x=in/a.raw:f33:5x5
+fails 'a raw file of a shape that is none' 2 'a shape is written 1024x1024' x x=in/a.raw:f32:5x
 end

@@ -20,6 +20,10 @@ for m in strict fma fast; do
 	prints "--math=$m" 499500.0 --math=$m 'sum(a)'
 done
 fails '--verify beside --device=cpu' 2 'does not go with --device=cpu' --verify --device=cpu a
+GPUEXPR_LIBCUDA=$dir/nothing.so
+export GPUEXPR_LIBCUDA
+fails 'GPUEXPR_LIBCUDA that leads nowhere is named' 6 "gpuexpr: GPUEXPR_LIBCUDA names no usable driver: $dir/nothing.so: *; unset it, or " --device=cuda 1
+unset GPUEXPR_LIBCUDA
 heavy='sum(sin(cos(sin(cos(arange(4.5e7))))))'
 if has_gpu; then
 	prints '--device=cuda' 499500.0 --device=cuda 'sum(a)'

@@ -66,8 +66,14 @@ holds 'too large' 7 'j["error"]["kind"] == "memory"' --json 'arange(1e12)'
 holds 'characters that need care' 4 'j["error"]["kind"] == "input"' --json x "x=$(printf '\001\033"\\\303\251').npy"
 holds '--json beside -o -' 2 'j["error"]["kind"] == "usage"' --json a -o -
 
+holds 'no program' 2 'j["error"]["kind"] == "usage" and "no program" in j["error"]["message"]' --json
+holds '--version' 0 'j["gpuexpr"].split(".")[0] == "0"' --version --json
+holds '--help' 0 '"Examples\n" in j["help"] and "--json" in j["help"]' --help --json
+for e in ast ir plan cuda; do
+	holds "--emit=$e" 0 'j["stage"] == "'$e'" and "sum" in j["text"]' --json --emit=$e 'sum(a)'
+done
 holds '--ops' 0 'len(j["ops"]) > 60 and all(any(o["call"].startswith(c) and o["meaning"] and o["table"] == t for o in j["ops"]) for c, t in (("sqrt(", "function"), ("mean(", "reduction"), ("arange(", "arrays"))) and not any("`" in o["call"] for o in j["ops"])' --ops --json
-holds '--cache=stat' 0 'j["folder"].endswith("/cache") and j["entries"] == 0' --cache=stat --json
+holds '--cache=stat' 0 'j["folder"].endswith("/cache") and j["entries"] == 0 and j["bytes"] == 0 and j["limit"] > 1e6' --cache=stat --json
 holds '--cache=list' 0 'j["lines"] == []' --cache=list --json
 holds '--cache of something else' 2 'j["error"]["kind"] == "usage"' --cache=burn --json
 if has_gpu; then
@@ -79,5 +85,9 @@ else
 	holds '--doctor without a GPU' 6 'any(c["name"] == "driver" and c["state"] == "fail" for c in j["checks"])' --doctor --json
 	holds '--device=cuda without a GPU' 6 'j["error"]["kind"] == "device"' --device=cuda --json 'sum(a)'
 fi
+GPUEXPR_LIBCUDA=$dir/none.so
+export GPUEXPR_LIBCUDA
+holds '--doctor has a remedy for what is wrong' 6 'all(c["remedy"] and "; " not in c["detail"] for c in j["checks"] if c["state"] in ("fail", "warn"))' --doctor --json
+holds '--doctor keeps the remedy out of the text' 6 'any(c["name"] == "driver" and c["remedy"].startswith("unset it") for c in j["checks"])' --doctor --json
 judge
 end

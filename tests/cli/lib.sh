@@ -104,3 +104,19 @@ has_gpu() {
 	[ -n "${GX_TEST_GPU:-}" ] || { "$exe" --device=cuda -q 1 >/dev/null 2>&1 && GX_TEST_GPU=yes || GX_TEST_GPU=no; }
 	[ $GX_TEST_GPU = yes ]
 }
+# Can a command be run at a terminal of its own, by script(1)? Where not, why_not says what was tried.
+has_terminal() {
+	command -v script >/dev/null || { why_not='no script(1)'; return 1; }
+	why_not="script(1) gives no terminal here: $(script -qec 'test -t 1 && echo a terminal' /dev/null </dev/null 2>&1 | tr -d '\r\n')"
+	[ "$why_not" = 'script(1) gives no terminal here: a terminal' ]
+}
+# From here on $exe runs without root's rights, who may write everywhere; `exe=$privileged` ends it. 1: it cannot be done here.
+without_root() {
+	privileged=$exe
+	[ "$root" = 0 ] || return 0
+	chmod 1777 "$dir" "$dir/work" "$log"
+	exe=$log/as_nobody
+	printf '#!/bin/sh\nexec setpriv --reuid=65534 --clear-groups "%s" "$@"\n' "$privileged" >"$exe"
+	chmod 755 "$exe"
+	"$exe" 1 >/dev/null 2>&1 || { exe=$privileged; return 1; }
+}

@@ -15,13 +15,18 @@ fails 'an option behind the program' 2 'unknown option --forec; did you mean --f
 fails 'an option with a value it does not take' 2 '--force takes no value' --force=yes 'c = alpha'
 fails 'an option without the value it needs' 2 '--device needs a value' 'c = alpha' --device
 fails 'a short option that is none' 2 '-x was taken as the program' -x 'sum(alpha)'
+fails '-o=path before the program' 2 'unknown option -o=z.npy; write -o z.npy' -o=z.npy 'c = alpha'
+fails '-opath before the program' 2 'hint: -oz.npy was taken as the program; if it is an option, write -o z.npy' -oz.npy 'c=alpha'
+fails 'two letters in one' 2 'unknown option -nq; write -n -q' 'c = alpha' -nq
+prints 'and compare' True '-q==-5' q=5
+prints 'a program may begin as an option does' '[-0. -1. -2. -3.]' '-oo' oo=alpha.npy
 printf '1,2\n3,4\n' >table.csv
 fails 'a table of that name' 4 'hint: there is table.csv: add table=table.csv' 'sum(table)'
 fails 'a file that is not there' 4 'other.npy: no such file' x x=other.npy
 mkdir empty && cd empty || exit
 fails 'an empty folder' 4 'found: no .npy files in this folder' 'a+b'
 cd ..
-fails 'shapes that do not fit' 3 '<expr>:1:8: error: shapes (2, 3) and (4,)*`m` has 3 and `alpha` has 4 on axis 1' 'c = m  + alpha'
+fails 'shapes that do not fit' 3 '<expr>:1:8: error: shapes (2, 3) and (4,)*aligned from the right, axis 1 of `m` has 3 and axis 0 of `alpha` has 4' 'c = m  + alpha'
 check 'nothing is written' missing c.npy
 fails 'a mistyped assignment' 3 ':1:3: error: unexpected `=`' '2 = alpha'
 fails 'a power as in other languages' 3 '\*\*' 'alpha ^ 2'
@@ -38,7 +43,7 @@ prints 'bytes after the data are let be, as NumPy does' 6.0 'sum(long)'
 : >nothing.npy
 fails 'an empty file' 4 'nothing.npy is empty (0 bytes)' nothing
 echo 1,2,3 >text.npy
-fails 'text' 4 "text.npy is not an .npy file: it begins with '1,2,3" text
+fails 'text' 4 "text.npy is not an .npy file: it begins with '1,2,3*raw numbers are named FILE:f32:1024x1024, files of text .csv, .tsv or .txt" text
 printf 'PK\003\004rest' >zip.npy
 fails 'a zip archive' 4 'zip.npy is not an .npy file: *zip archive*FILE.npz:NAME' zip
 printf '\223NUMPY\011\000v\000{' >version.npy

@@ -16,12 +16,21 @@ if [ "$code" = 0 ]; then
 	check '--emit=ptx' like "$out" '*.target sm_90*.entry*'
 	gx --emit=ptx --arch=sm_80 'c = a*b + sin(a)'
 	check '--arch' like "$out" '*.target sm_80*'
-	fails '--arch of nowhere' 2 'sm_1' --emit=ptx --arch=sm_1x 'c = a'
+	for a in sm_200 sm_10; do
+		for use in --emit=ptx --doctor --explain -n; do
+			fails "--arch=$a $use" 2 "gpuexpr: $a is no target of the compiler here; NVRTC *.* has *sm_90" --arch=$a $use 'c = a'
+		done
+	done
 else
 	skip '--emit=ptx' "no NVRTC: $err"
 	check '--emit=ptx without NVRTC: exit 6' same "$code" 6
 fi
-fails '--emit of something else' 2 'unknown stage `asm`*ast, ir, plan, cuda, ptx' --emit=asm 'c = a'
+for use in --emit=ptx --emit=ast --doctor --ops -q; do
+	fails "--arch of nowhere, $use" 2 '--arch takes a GPU target such as sm_90, found `sm_1x`' --arch=sm_1x $use 'c = a'
+done
+for e in asm json explain; do
+	fails "--emit=$e" 2 "--emit takes ast, ir, plan, cuda or ptx, found \`$e\`" --emit=$e 'c = a'
+done
 fails '--emit of a wrong program' 3 ':1:5: error: ' --emit=cuda 'c = nosuch(a)'
 gx --explain 'c = a*b + sin(a)'
 check '--explain' like "$out" '1 kernel, reads 80 B of inputs, writes 40 B*elementwise over 10*'
@@ -35,7 +44,7 @@ d: float64 () -> d.csv
 (expression): bool (10,), printed' -n 'c = a*b; d = f64(sum(a)); a > 1' -o d=d.csv
 check '-n runs nothing' files . 'a.npy b.npy '
 quiet '-n -q only checks' -n -q 'c = a*b'
-prints '--dry-run, terabytes' '(expression): float64 (1000000000000,), printed' --dry-run 'arange(1e12)'
+fails '--dry-run, terabytes' 7 'out of memory: the result needs 8.0 TB (float64, 1000000000000 elements); this machine has ' --dry-run 'arange(1e12)'
 fails '-n of a wrong program' 3 'error' -n 'c = a + arange(3)'
 gx --time 'c = a*b'
 check '--time: every stage, on standard error' like "$err" 'read * ms

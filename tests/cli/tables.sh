@@ -11,6 +11,10 @@ done
 for n in 0 2 3 4 5 6 7 70; do
 	check "--help tells of exit code $n" grep -q "^Exit codes.*[ (]$n " "$log/out"
 done
+for c in $(sed -n 's/^\t{"\([a-z]*\)", [a-z]*_command.*/\1/p' "$here/../../runtime/cache_command.c"); do
+	check "--help tells of --cache=$c" grep -q -- "--cache=CMD .*$c" "$log/out"
+done
+check '--help tells of --device=gpu' grep -q -- '--device=D.*gpu' "$log/out"
 cp "$log/out" help
 gx -h
 check '-h is the same' cmp "$log/out" help

@@ -53,6 +53,9 @@ if [ -c /dev/full ]; then
 	check 'a full device, printed: says so' like "$(cat "$log/err")" 'gpuexpr: *No space left*'
 	"$exe" 'big' -o - >/dev/full 2>"$log/err"
 	check 'a full device, an array: exit 5' same "$?" 5
+	GPUEXPR_LIBCUDA=$dir/none.so "$exe" --doctor >/dev/full 2>"$log/err"
+	check 'a full device, an answer that is bad news: its exit code' same "$?" 6
+	check 'a full device, an answer that is bad news: says so' like "$(cat "$log/err")" 'gpuexpr: cannot write to standard output: No space left*'
 	fails 'a full device as the path' 5 '/dev/full: *No space left' 'big' -o /dev/full
 else
 	skip 'a full device' 'no /dev/full'

@@ -35,7 +35,7 @@ static const char *wants_text(const char *part)
 	return NULL;
 }
 
-static const char *no_library(void) { return wants_text("no NVIDIA driver was found"); }
+static const char *no_library(void) { return wants_text("GPUEXPR_LIBCUDA names no usable driver: /none/libcuda.so.1: "); }
 static const char *missing_function(void) { return wants_text("has no cu"); }
 static const char *stub(void) { return access(STUB, R_OK) ? "skip: no stub library here" : wants_text("stub"); }
 static const char *no_device(void) { return wants_text("CUDA_VISIBLE_DEVICES is set to \"9\""); }

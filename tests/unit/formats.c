@@ -202,7 +202,7 @@ static void test_headers(void)
 	expect("header length beyond the end", "t.npy", "12 t.npy: header length 65535 exceeds the file size");
 	put("t.npy", "\x93NUM", 4);
 	expect("four bytes", "t.npy", "12 t.npy is not an .npy file: it begins with '\\x93NUM', not with '\\x93NUMPY'; hint: raw numbers are "
-		"named FILE:f32:1024x1024");
+		"named FILE:f32:1024x1024, files of text .csv, .tsv or .txt");
 	put("t.npy", "\x93NUMPY\1\0\4", 9);
 	expect("nine bytes", "t.npy", "12 t.npy is truncated: it ends within the first 10 bytes, before the header");
 	put("t.npy", "", 0);
@@ -345,11 +345,11 @@ static void test_raw(void)
 	expect("raw, overflow", "r.raw:f64:4294967296x4294967296", "1 r.raw: the shape has more than 2**63-1 bytes");
 	expect("raw, extent too great", "r.raw:f64:99999999999999999999", "1 r.raw: the shape has an extent above 2**63-1");
 	expect("raw, rank 9", "r.raw:u8:1x1x1x1x1x1x1x1x16", "5 r.raw: a shape has at most 8 extents");
-	expect("raw, unknown type", "r.raw:f33:4", "1 r.raw: cannot make sense of ':f33:4' behind the file's name; hint: raw numbers are named "
-		"FILE:f32:1024x1024, a member of an .npz FILE.npz:NAME");
+	expect("raw, unknown type", "r.raw:f33:4", "1 r.raw: cannot make sense of ':f33:4' behind the file's name; did you mean `f32`? hint: raw numbers are "
+		"named FILE:f32:1024x1024, a member of an .npz FILE.npz:NAME");
 	expect("raw, not whole", "r:f32:4:i32", "12 r:f32:4 has 2 bytes, which is no whole number of int32 elements (4 bytes each)");
 	expect("a name with colons comes first", "r:f32:4", "12 r:f32:4 is not an .npy file: it begins with '\\x01\\x02', not with "
-		"'\\x93NUMPY'; hint: raw numbers are named FILE:f32:1024x1024");
+		"'\\x93NUMPY'; hint: raw numbers are named FILE:f32:1024x1024, files of text .csv, .tsv or .txt");
 	put("r.raw", "\7", 1);
 	expect("raw scalar", "r.raw:u8:", "uint8 (): 7");
 }

@@ -180,7 +180,8 @@ static void test_refusals(void)
 		"at most); hint: write .npy");
 	says("complex as text", save("x.csv", 0, complex), "x.csv: complex numbers are not written to text files; hint: write .npy");
 	says("not contiguous", save("x.npy", 0, column), "x.npy: only C-contiguous arrays can be written");
-	says("npz", save("x.npz", 0, small()), "x.npz: .npz files are read but not written; hint: write .npy");
+	says("npz", save("x.npz", 0, small()), "x.npz: no format has this extension; there are .npy, .csv, .tsv, .txt, .raw and .bin; hint: "
+		"raw bytes go under any name by -o -.raw > FILE");
 	says("no folder", save("none/x.npy", 0, small()), "none/x.npy: the folder 'none' does not exist");
 	says("a folder", save(".", 0, small()), ". is a folder; hint: give a file name, ./result.npy");
 	says("a folder's name", save("x/", 0, small()), "x/ is a folder; hint: give a file name, x/result.npy");
